@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from pegboard.core.catalogue import Catalogue, Listing, ProviderUp, build_catalogue
-from pegboard.core.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, DeclaredSettings, Denial, Policy, PolicyDecisions, Switch
-from pegboard.core.server import DeclaredAt, Http, Server
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.toolset import Toolset
+from pegboard.core.model.catalogue import Catalogue, Listing, ProviderUp, build_catalogue
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.server import DeclaredAt, Http, Server
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import Approval, DeclaredSettings, Denial, Policy, PolicyDecisions, Switch
 
 TOOLS_PER_SERVER = 100
 THEN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -4,8 +4,9 @@ schema each, no two alike."""
 from random import Random
 from typing import Final
 
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.tool import Tool, ToolSpec
 
 TOOLS_PER_SERVER: Final = 20
 

@@ -12,11 +12,11 @@ from typing import Final
 from benchmarks import table
 from benchmarks.parser_cases.invariants import chunks
 from benchmarks.parser_cases.judging import same
-from pegboard.core.folded import Json
+from pegboard.core.json.values import Json
 from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats import FORMATS, Format, parse
 from pegboard.prompts.scanner import collect_output
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.tool_shape import ToolShape
 
 UNWRITTEN: Final = frozenset(("native", "codemode"))
 """They write no text that holds calls: one has an array in the request, the other a program."""

@@ -7,7 +7,7 @@ from contextlib import closing
 from itertools import islice
 from typing import Final
 
-from pegboard.core.tool import Tool
+from pegboard.core.model.tool import Tool
 
 BEST: Final = 10
 _WORD: Final = re.compile(r"[a-z0-9]+")

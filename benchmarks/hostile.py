@@ -20,11 +20,11 @@ from benchmarks import table
 from benchmarks.codemode import place
 from benchmarks.escapes.cases import BadFileError, Case, read
 from benchmarks.sandboxes import MODES
-from pegboard.core.call import ToolFailure, ToolSuccess
-from pegboard.core.code import PYTHON_ID, CodeLimits, CodeSettings, PythonSandbox
-from pegboard.core.view import View
+from pegboard.core.calls.call import ToolFailure, ToolSuccess
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import PYTHON_ID, CodeLimits, CodeSettings, PythonSandbox
 from pegboard.gateway.gateway import Gateway
-from pegboard.ports import AuditQuery
+from pegboard.ports.audit import AuditQuery
 
 LIMITS = CodeLimits(cpu=1, wall=1.5)
 TOOL = "async def echo(x=None): return (await bench.mirror(value=x))['value']\n"

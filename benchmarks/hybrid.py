@@ -20,14 +20,13 @@ from benchmarks import table
 from benchmarks.described import tools_of
 from benchmarks.large import board_with, queries_about
 from benchmarks.retrieval.meaning import all_read
-from pegboard.core.retrieval import ToolSearchQuery
-from pegboard.core.view import View
-from pegboard.gateway.finder import ToolSearch
-from pegboard.gateway.meanings import EmbeddingIndex
-from pegboard.ports import Digest
-from pegboard.providers.embedding.minilm import MiniLmEncoder
-from pegboard.providers.embedding.model import model_folder
-from pegboard.providers.embedding.network import WIDTH
+from pegboard.core.model.selection import View
+from pegboard.core.presentations.retrieval import ToolSearchQuery
+from pegboard.gateway.embeddings import EmbeddingIndex
+from pegboard.gateway.search import ToolSearch
+from pegboard.ports.models import Digest
+from pegboard.providers.embedding.convert import WIDTH
+from pegboard.providers.embedding.minilm import MiniLmEncoder, model_folder
 from pegboard.search.semantic import pack_vector
 
 QUERIES: Final = 200

@@ -22,16 +22,16 @@ from benchmarks.boards import THEN, WRITTEN
 from benchmarks.described import tools_of
 from benchmarks.fulltext import Fts5, has_fts5
 from benchmarks.sample import ratio
-from pegboard.core.catalogue import Listing, ProviderUp, build_catalogue
-from pegboard.core.ids import ProviderKey, ServerKey
-from pegboard.core.policy import DeclaredSettings, Policy
-from pegboard.core.retrieval import ToolSearchQuery
-from pegboard.core.server import Http, Server, Trust
-from pegboard.core.tool import Tool
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
+from pegboard.core.model.catalogue import Listing, ProviderUp, build_catalogue
+from pegboard.core.model.ids import ProviderKey, ServerKey
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Http, Server, Trust
+from pegboard.core.model.tool import Tool
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import DeclaredSettings, Policy
+from pegboard.core.presentations.retrieval import ToolSearchQuery
 from pegboard.gateway.board import BoardState
-from pegboard.gateway.finder import ToolSearch
+from pegboard.gateway.search import ToolSearch
 
 QUERIES: Final = 300
 PEER_QUERIES: Final = 30

@@ -14,8 +14,8 @@ from pathlib import Path
 from string import ascii_lowercase
 
 from benchmarks import table
-from pegboard.core.docspace import tool_ids
-from pegboard.core.reference import misspellings
+from pegboard.core.model.docspace import tool_ids
+from pegboard.core.model.references import misspellings
 
 LETTERS = ascii_lowercase + "_"
 PAIRS_OF_EDITS = 40

@@ -18,12 +18,11 @@ from typing import Final, TypeAlias
 from benchmarks import table
 from benchmarks.boards import board_of
 from benchmarks.sample import ratio
-from pegboard.core.ids import ToolId
-from pegboard.core.launch import NO_FILTER, Allowance, LaunchFilter
-from pegboard.core.pattern import Pattern
-from pegboard.core.prompting import PromptSettings
-from pegboard.core.resolve import Resolution, resolve
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import Resolution, resolve
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.patterns import NO_FILTER, Allowance, LaunchFilter, Pattern
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import PromptSettings
 from pegboard.prompts import BuiltPrompt, Model, build, capabilities, chat_request, model_facts
 
 Act: TypeAlias = Callable[[], object]

@@ -17,13 +17,12 @@ from typing import TypeAlias
 from benchmarks import table
 from benchmarks.boards import THEN, TOOLS_PER_SERVER, SampleBoard, board_of, listing_of
 from benchmarks.sample import ratio
-from pegboard.core.call import ToolCall, admit
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId, WireName
-from pegboard.core.policy import Policy
-from pegboard.core.resolve import resolve
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.tool import Tool
-from pegboard.core.view import View
+from pegboard.core.calls.call import ToolCall, admit
+from pegboard.core.decision.resolve import resolve
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, ToolId, WireName
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.tool import Tool
+from pegboard.core.policy.policy import Policy
 from pegboard.gateway.board import BoardState
 from pegboard.gateway.validation import Validators
 

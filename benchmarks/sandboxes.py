@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 from pegboard.ports.sandbox import CallFailure, HostReply, ProgramHost, Sandbox, SandboxFunction
-from pegboard.providers.builtin.sandbox import MontySandbox
-from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
+from pegboard.providers.sandbox.jail.sandbox import FullSandbox
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
 
 MODES: Final[Mapping[str, Callable[[], Sandbox]]] = {"monty": MontySandbox, "full": FullSandbox}
 

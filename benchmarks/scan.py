@@ -14,9 +14,9 @@ from typing import Final, TypeAlias
 from benchmarks import timing
 from benchmarks.described import tools_of
 from benchmarks.timing import Act, Row, row
-from pegboard.core.review import PendingApproval, preview_approvals
-from pegboard.core.scan import scan_tool
-from pegboard.core.tool import Tool, ToolSpec
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.review.review import PendingApproval, preview_approvals
+from pegboard.core.scan.scanner import scan_tool
 
 Made: TypeAlias = Callable[[int], tuple[Tool, ...]]
 """Tools of a board of that size, ready to be read."""

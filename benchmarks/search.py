@@ -24,7 +24,7 @@ from benchmarks.fulltext import BEST, Fts5, has_fts5, text_of, words_of
 from benchmarks.gateway.peers.environment import Unavailable
 from benchmarks.retrieval.meaning import model_in
 from benchmarks.timing import Act, Row, row
-from pegboard.core.tool import Tool
+from pegboard.core.model.tool import Tool
 from pegboard.search.documents import ToolDocumentSource
 from pegboard.search.index import ChosenDocuments, SearchIndex
 from pegboard.search.rank import rank_documents

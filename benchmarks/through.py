@@ -27,7 +27,7 @@ from benchmarks.described import tools_of
 from benchmarks.gateway.program import Program, free_port
 from benchmarks.gateway.target import ROOT
 from benchmarks.large import queries_about
-from pegboard.core.tool import Tool
+from pegboard.core.model.tool import Tool
 
 SERVERS: Final = 20
 QUERIES: Final = 100

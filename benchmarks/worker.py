@@ -24,13 +24,12 @@ import uvloop
 
 from benchmarks import table
 from benchmarks.sample import ratio
-from pegboard.core.call import AdmittedCall, ToolCall, ToolSuccess
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId, ToolsetId, ToolsetKey, WireName
-from pegboard.core.own import OwnTools, PythonTool, ToolsetLimits
-from pegboard.core.server import DeclaredAt, Server, StartWithGateway
-from pegboard.core.tool import Tool
-from pegboard.ports.describing import FunctionEntry
-from pegboard.providers.python.describing import Describer
+from pegboard.core.calls.call import AdmittedCall, ToolCall, ToolSuccess
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, ToolId, ToolsetId, ToolsetKey, WireName
+from pegboard.core.model.server import DeclaredAt, Server, StartWithGateway
+from pegboard.core.model.tool import OwnTools, PythonTool, Tool, ToolsetLimits
+from pegboard.ports.providers import FunctionEntry
+from pegboard.providers.python.describe import Describer
 from pegboard.providers.python.environments import Environments
 from pegboard.providers.python.provider import PythonTools
 

@@ -25,7 +25,7 @@ ROOT = WEB.parent
 PAGES = ROOT / "src" / "pegboard" / "surfaces" / "web" / "pages"
 PACKAGES = WEB / "node_modules"
 DOCUMENT = WEB / "build" / "openapi.json"
-CHARACTERS = ROOT / "src" / "pegboard" / "core" / "characters.py"
+CHARACTERS = ROOT / "src" / "pegboard" / "core" / "model" / "characters.py"
 PATTERNS = WEB / "src" / "lib" / "characters.ts"
 GENERATED = ("schema.d.ts", PATTERNS.name)
 OLDEST = (20, 19)
@@ -118,7 +118,7 @@ def characters_module() -> str:
     spec.loader.exec_module(module)
     strict, prose = (pattern(for_javascript=True) for pattern in (module.strict_pattern, module.prose_pattern))
     return (
-        "/** Written by web/build.py from src/pegboard/core/characters.py. */\n\n"
+        "/** Written by web/build.py from src/pegboard/core/model/characters.py. */\n\n"
         "/** Every hidden character and odd space: for names, and for what a person decides on. */\n"
         f"export const STRICT = /{strict}/gu;\n\n"
         "/** Hidden characters, but for the joiners and selectors that emoji and some scripts are written with. */\n"
@@ -136,8 +136,8 @@ def write_characters() -> None:
 
 def check(node: Path) -> None:
     write_characters()
-    run_document = [sys.executable, "-m", "pegboard.surfaces.rest.document"]
-    if importlib.util.find_spec("pegboard.surfaces.rest.document") is not None:
+    run_document = [sys.executable, "-m", "pegboard.surfaces.rest.app"]
+    if importlib.util.find_spec("pegboard.surfaces.rest.app") is not None:
         DOCUMENT.parent.mkdir(exist_ok=True)
         told = subprocess.run(run_document, capture_output=True, check=False)
         if told.returncode:

@@ -23,9 +23,9 @@ from benchmarks.codemode import place
 from benchmarks.codemode.row import Row
 from benchmarks.gateway.client import Client
 from benchmarks.gateway.wire import Endpoint, Era
-from pegboard.core.call import ToolSuccess
-from pegboard.core.code import CodeLimits, CodeSettings
-from pegboard.core.view import View
+from pegboard.core.calls.call import ToolSuccess
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import CodeLimits, CodeSettings
 from pegboard.gateway.gateway import Gateway
 
 Way = Callable[[int], Awaitable[None]]

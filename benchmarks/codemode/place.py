@@ -11,14 +11,14 @@ from uuid import uuid4
 
 import yaml
 
-from pegboard.compose.house import open_application
-from pegboard.compose.surroundings import every_server, load_settings, now
-from pegboard.core.call import ToolCall
-from pegboard.core.code import CodeSettings
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, WireName
-from pegboard.core.tool import Json
+from pegboard.bootstrap.application import open_application
+from pegboard.bootstrap.environment import every_server, load_settings, now
+from pegboard.core.calls.call import ToolCall
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, WireName
+from pegboard.core.model.settings import CodeSettings
 from pegboard.gateway.gateway import Gateway
-from pegboard.surfaces.cli.link import Options
+from pegboard.surfaces.cli.api import Options
 
 ROOT: Final = Path(__file__).parents[2]
 MIRROR: Final = ("-m", "benchmarks.codemode.mirror")

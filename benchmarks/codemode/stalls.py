@@ -18,9 +18,9 @@ from benchmarks import table
 from benchmarks.codemode import place
 from benchmarks.sample import percentile
 from benchmarks.timing import positive
-from pegboard.core.call import ToolFailure, ToolSuccess
-from pegboard.core.code import CodeSettings, PythonSandbox
-from pegboard.core.view import View
+from pegboard.core.calls.call import ToolFailure, ToolSuccess
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import CodeSettings, PythonSandbox
 from pegboard.gateway.gateway import Gateway
 
 _BEAT: Final = 0.005

@@ -10,7 +10,7 @@ from pydantic_monty import AsyncMonty, ExternalModule
 from benchmarks.codemode.row import Row
 from benchmarks.sandboxes import Tools
 from pegboard.ports.sandbox import Program, RunResult, SandboxFunction
-from pegboard.providers.builtin.sandbox import MontySandbox
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
 
 HEAD: Final = "from typing import Any, Literal, NotRequired, TypedDict"
 STUB: Final = """\

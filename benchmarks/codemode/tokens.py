@@ -22,13 +22,13 @@ from mcp_types import TextContent
 
 from benchmarks import table
 from benchmarks.sample import ratio
-from pegboard.compose.house import open_application
-from pegboard.compose.surroundings import every_server, load_settings
-from pegboard.core.presentations import PresentationMode
-from pegboard.core.tokens import estimate_tokens
+from pegboard.bootstrap.application import open_application
+from pegboard.bootstrap.environment import every_server, load_settings
+from pegboard.core.model.settings import PresentationMode
+from pegboard.core.presentations.entries import estimate_tokens
 from pegboard.gateway.gateway import Gateway
-from pegboard.surfaces.cli.link import Options
-from pegboard.surfaces.mcp.presentations import presentation_of
+from pegboard.surfaces.cli.api import Options
+from pegboard.surfaces.mcp.presentations.registry import presentation_of
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 from .tasks import NOTES, TASKS, Call, Task, journal

@@ -11,12 +11,12 @@ import anyio.to_thread
 
 from benchmarks.database.sales import MAKE, Measurable, sales
 from benchmarks.gateway.peers.environment import Unavailable
-from pegboard.core.database import FULL_ACCESS
+from pegboard.core.model.databases import FULL_ACCESS
 
 
 @asynccontextmanager
 async def sqlite(folder: Path) -> AsyncIterator[Measurable]:
-    from pegboard.providers.builtin.database.worker.engine import sqlite_engine
+    from pegboard.providers.database.worker.engine import sqlite_engine
 
     path = folder / "sales.db"
     connection = sqlite3.connect(path, check_same_thread=False, cached_statements=0)
@@ -53,7 +53,7 @@ async def duckdb(folder: Path) -> AsyncIterator[Measurable | Unavailable]:
     try:
         import duckdb as driver
 
-        from pegboard.providers.builtin.database.worker.engine import duckdb_engine
+        from pegboard.providers.database.worker.engine import duckdb_engine
     except ImportError as error:
         yield Unavailable(f"{error.name} is not installed")
         return

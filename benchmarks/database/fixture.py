@@ -11,15 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pegboard.core.database import (
-    DatabaseId,
-    DatabaseSchema,
-    DatabaseTable,
-    Dialect,
-    ForeignKey,
-    TableColumn,
-    TableName,
-)
+from pegboard.core.databases.schema import DatabaseSchema, DatabaseTable, ForeignKey, TableColumn, TableName
+from pegboard.core.model.databases import DatabaseId, Dialect
 
 FOLDER: Final = Path(__file__).parent / "fixture"
 _TYPES: Final = {

@@ -16,7 +16,8 @@ import msgspec
 from benchmarks import table
 from benchmarks.database.sales import ROWS, SELECT_ALL, Measurable
 from benchmarks.gateway.peers.environment import Unavailable
-from pegboard.core.database import QueryLimits, QueryRows
+from pegboard.core.databases.rows import QueryRows
+from pegboard.core.model.databases import QueryLimits
 
 GOAL_MILLISECONDS: Final = 2.0
 GOAL_TIMES: Final = 1.5

@@ -16,12 +16,12 @@ from benchmarks.database.fixture import Question, databases, questions
 from benchmarks.database.shelf import SchemaAlone, Shelved
 from benchmarks.gateway.peers.environment import Unavailable
 from benchmarks.retrieval.meaning import Kept, all_read
-from pegboard.core.database import DatabaseId, DatabaseSchema, DatabaseTable, TableColumn, TableName
-from pegboard.gateway.database.schema_search import SchemaFinder
-from pegboard.gateway.meanings import EmbeddingIndex
-from pegboard.providers.embedding.minilm import MiniLmEncoder
-from pegboard.providers.embedding.model import model_folder
-from pegboard.search.schemas import IndexedDatabase, TableIndex
+from pegboard.core.databases.schema import DatabaseSchema, DatabaseTable, TableColumn, TableName
+from pegboard.core.model.databases import DatabaseId
+from pegboard.gateway.databases.schema_search import SchemaFinder
+from pegboard.gateway.embeddings import EmbeddingIndex
+from pegboard.providers.embedding.minilm import MiniLmEncoder, model_folder
+from pegboard.search.tables import IndexedDatabase, TableIndex
 
 AT: Final = 5
 MANY: Final = 5_000

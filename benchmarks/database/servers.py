@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from benchmarks.database.sales import MAKE, Measurable, sales
 from benchmarks.gateway.peers.environment import Unavailable
-from pegboard.core.database import FULL_ACCESS, DatabaseAccess, NamePattern, parse_name_pattern
+from pegboard.core.model.databases import FULL_ACCESS, DatabaseAccess, NamePattern, parse_name_pattern
 
 
 @asynccontextmanager
@@ -20,7 +20,7 @@ async def postgresql(folder: Path, *, is_closed: bool = False) -> AsyncIterator[
     try:
         import asyncpg
 
-        from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
+        from pegboard.providers.database.postgres.engine import PostgresEngine
 
         with warnings.catch_warnings():
             # Where no XDG_RUNTIME_DIR is set, it says so and uses another place.
@@ -65,7 +65,7 @@ async def mariadb(folder: Path) -> AsyncIterator[Measurable | Unavailable]:
         import pymysql
         from tests.servers import mariadb as servers
 
-        from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
+        from pegboard.providers.database.mysql.engine import MysqlEngine
     except ImportError as error:
         yield Unavailable(f"{error.name} is not installed")
         return

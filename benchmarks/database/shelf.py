@@ -6,8 +6,10 @@ from typing import NoReturn, TypeVar
 
 import anyio.lowlevel
 
-from pegboard.core.database import DatabaseCheck, DatabaseId, DatabaseSchema, DatabaseSettings, Dialect, QueryLimits
-from pegboard.core.server import DeclaredAt
+from pegboard.core.databases.rows import DatabaseCheck
+from pegboard.core.databases.schema import DatabaseSchema
+from pegboard.core.model.databases import DatabaseId, DatabaseSettings, Dialect, QueryLimits
+from pegboard.core.model.server import DeclaredAt
 from pegboard.ports.databases import DatabaseEngine, Parameters
 
 T = TypeVar("T")

@@ -14,8 +14,8 @@ from benchmarks.database import servers
 from benchmarks.database.sales import Measurable
 from benchmarks.database.searching import GOAL_SECONDS, MANY, many_tables
 from benchmarks.gateway.peers.environment import Unavailable
-from pegboard.core.database import DatabaseId
-from pegboard.search.schemas import IndexedDatabase, TableIndex
+from pegboard.core.model.databases import DatabaseId
+from pegboard.search.tables import IndexedDatabase, TableIndex
 
 _ENGINES: Final[Mapping[str, Callable[[Path], AbstractAsyncContextManager[Measurable | Unavailable]]]] = {
     "PostgreSQL": servers.postgresql,

@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.requests import Request as Incoming
 from starlette.types import Receive, Scope, Send
 
-from pegboard.surfaces.listening import WebServer
+from pegboard.surfaces.http.server import WebServer
 
 from .addresses import Addresses
 from .cases import polls

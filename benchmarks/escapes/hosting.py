@@ -14,7 +14,7 @@ from typing import IO
 import anyio
 
 from benchmarks.sandboxes import MODES
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 from pegboard.ports.sandbox import (
     HostReply,
     Program,

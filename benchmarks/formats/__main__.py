@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from benchmarks import table
 from pegboard.prompts.events import CallDoneEvent, ParsedCall
 from pegboard.prompts.formats import FORMATS, Format
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.tool_shape import ToolShape
 
 CHUNK = 4
 FEWEST, MOST, LONG_ENOUGH = 3, 40, 0.4

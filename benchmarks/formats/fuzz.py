@@ -15,7 +15,7 @@ from benchmarks.parser_cases.cases import Case, read
 from benchmarks.parser_cases.invariants import chunks, cut_call, faults, streamed, whole
 from pegboard.prompts.events import join_events
 from pegboard.prompts.formats import FORMATS, Format, find_format
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.tool_shape import ToolShape
 
 SINGLE = list("{}[]()\"'\\,:;<>=\n\t /|`#-")
 MARKERS = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pegboard.prompts.formats import Format
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.tool_shape import ToolShape
 
 EDGES = re.compile(r"<(?:bos|eos)>")
 """Tokens around an output that no server passes on."""

@@ -14,7 +14,7 @@ from pegboard.prompts.events import (
     source_text,
 )
 from pegboard.prompts.formats import Format
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.tool_shape import ToolShape
 
 SIZES = (1, 2, 4, 16, 64)
 EVERY_PREFIX = 600

@@ -21,7 +21,7 @@ from benchmarks.retrieval.report import HYBRID, LEXICAL, PEER, Measured, as_json
 from benchmarks.retrieval.scoring import Answer, Score, score
 from benchmarks.retrieval.sets import ToolSet, sets_in
 from benchmarks.timing import positive
-from pegboard.gateway.finder import ToolSearch
+from pegboard.gateway.search import ToolSearch
 
 
 def measured(one: ToolSet, semantic: Path | Unavailable | None, with_peer: bool) -> Measured:

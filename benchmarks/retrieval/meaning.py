@@ -13,13 +13,11 @@ from benchmarks.gateway.peers.environment import Unavailable
 from benchmarks.gateway.target import ROOT
 from benchmarks.retrieval.ours import Hung, answers
 from benchmarks.retrieval.scoring import Answer
-from pegboard.gateway.finder import ToolSearch
-from pegboard.gateway.meanings import EmbeddingIndex
-from pegboard.ports import Digest
-from pegboard.providers.embedding.fetching import ModelSetupError
-from pegboard.providers.embedding.minilm import MiniLmEncoder
-from pegboard.providers.embedding.model import model_folder
-from pegboard.providers.embedding.setting_up import SetupStep, set_up_model
+from pegboard.gateway.embeddings import EmbeddingIndex
+from pegboard.gateway.search import ToolSearch
+from pegboard.ports.models import Digest
+from pegboard.providers.embedding.minilm import MiniLmEncoder, model_folder
+from pegboard.providers.embedding.setup import ModelSetupError, SetupStep, set_up_model
 
 MADE_HERE: Final = ROOT / ".cache" / "bench-search"
 _PART: Final = 500

@@ -9,16 +9,17 @@ from typing import Final
 from benchmarks.boards import THEN, WRITTEN
 from benchmarks.retrieval.scoring import BEST, Answer
 from benchmarks.retrieval.sets import SetTool
-from pegboard.core.catalogue import Listing, ProviderUp
-from pegboard.core.ids import RESERVED_TOOLSETS, ProviderKey, ServerId, ServerKey, ToolId, ToolsetId, WireName
-from pegboard.core.policy import DeclaredSettings, Policy
-from pegboard.core.retrieval import MAX_QUERY_CHARS, ToolSearchQuery
-from pegboard.core.server import Http, Server, Trust
-from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.catalogue import Listing, ProviderUp
+from pegboard.core.model.ids import RESERVED_TOOLSETS, ProviderKey, ServerId, ServerKey, ToolId, ToolsetId, WireName
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Http, Server, Trust
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import DeclaredSettings, Policy
+from pegboard.core.presentations.retrieval import MAX_QUERY_CHARS, ToolSearchQuery
 from pegboard.gateway.board import BoardState
-from pegboard.gateway.finder import ToolSearch
+from pegboard.gateway.search import ToolSearch
 
 _UNNAMED: Final = "unnamed"
 _NO_ID: Final = re.compile(r"[^a-z0-9]+")

@@ -15,7 +15,7 @@ import anyio
 from benchmarks import table
 from benchmarks.sandboxes import FUNCTIONS, MODES, Tools
 from benchmarks.snippets.cases import BadFileError, Canned, Snippet, read
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 from pegboard.ports.sandbox import (
     CallFailure,
     HostReply,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 
 _MAKING: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 

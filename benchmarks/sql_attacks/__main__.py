@@ -17,7 +17,7 @@ from benchmarks.sql_attacks.case import BadFileError, Case, read
 from benchmarks.sql_attacks.judging import Judge, Verdict
 from benchmarks.sql_attacks.stage import NotHereError
 from benchmarks.sql_attacks.stages import STAGES
-from pegboard.core.database import QueryLimits
+from pegboard.core.model.databases import QueryLimits
 
 OUTCOMES = ("refused", "harmless", "answered", "harmed", "broke")
 

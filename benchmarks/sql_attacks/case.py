@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from pegboard.core.database import DatabaseAccess, NamePattern, parse_name_pattern
+from pegboard.core.model.databases import DatabaseAccess, NamePattern, parse_name_pattern
 
 EXPECTED = ("refuse", "harmless", "bounded", "capped", "allow_or_refuse", "allow")
 

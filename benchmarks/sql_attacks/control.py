@@ -51,7 +51,7 @@ def _duckdb(path: str, sql: str, until: float) -> str:
 
     import duckdb
 
-    from pegboard.providers.builtin.database.duckdb.statement import provide_time_zones
+    from pegboard.providers.database.duckdb.statement import provide_time_zones
 
     provide_time_zones()
     # Nothing is fetched from outside for a control.

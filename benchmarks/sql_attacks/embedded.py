@@ -11,9 +11,9 @@ from pathlib import Path
 from benchmarks.sql_attacks import shop
 from benchmarks.sql_attacks.control import control
 from benchmarks.sql_attacks.stage import NotHereError
-from pegboard.core.database import DatabaseAccess
+from pegboard.core.model.databases import DatabaseAccess
 from pegboard.ports.databases import DatabaseEngine
-from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
+from pegboard.providers.database.worker.engine import duckdb_engine, sqlite_engine
 
 _BESIDE = ("-shm", "-wal", "-journal", ".wal")
 """What an engine itself keeps beside a file while it is open."""

@@ -14,14 +14,8 @@ import anyio
 
 from benchmarks.sql_attacks.case import Case
 from benchmarks.sql_attacks.stage import PASSWORD, SECRET, Stage
-from pegboard.core.database import (
-    QueryAnswer,
-    QueryLimits,
-    QueryRows,
-    StatementFailure,
-    StatementFault,
-    StatementRefusal,
-)
+from pegboard.core.databases.rows import QueryAnswer, QueryRows, StatementFailure, StatementFault, StatementRefusal
+from pegboard.core.model.databases import QueryLimits
 from pegboard.ports.databases import DatabaseEngine
 
 _PATH: Final = re.compile(r"(?<=['\" >])/(?:tmp|var/tmp)/[\w./-]+")

@@ -20,7 +20,7 @@ from tests.servers import mariadb
 
 from benchmarks.sql_attacks import shop
 from benchmarks.sql_attacks.stage import NotHereError
-from pegboard.core.database import DatabaseAccess
+from pegboard.core.model.databases import DatabaseAccess
 from pegboard.ports.databases import DatabaseEngine
 
 _READER = "shop_reader"
@@ -59,7 +59,7 @@ class PostgresStage:
 
     def engine(self, access: DatabaseAccess) -> DatabaseEngine:
         """With a login of its own for what is open, as `pegboard db role` makes it."""
-        from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
+        from pegboard.providers.database.postgres.engine import PostgresEngine
 
         known = hashlib.sha256(repr(access).encode()).hexdigest()[:12]
         netloc = f"{_READER}_{known}:reads@{self._address.netloc.rpartition('@')[2]}"
@@ -135,7 +135,7 @@ class MariadbStage:
 
     def engine(self, access: DatabaseAccess) -> DatabaseEngine:
         """With a login for what is open, as `pegboard db role` makes it."""
-        from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
+        from pegboard.providers.database.mysql.engine import MysqlEngine
 
         url = f"mysql://{_READER}:reads@localhost/shop?unix_socket={self._socket}"
         with start_blocking_portal() as portal:

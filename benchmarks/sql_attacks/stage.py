@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Final, Protocol
 
-from pegboard.core.database import DatabaseAccess
+from pegboard.core.model.databases import DatabaseAccess
 from pegboard.ports.databases import DatabaseEngine
 
 SECRET: Final = "canary-7f31c4-of-the-shop"

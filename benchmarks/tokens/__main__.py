@@ -15,10 +15,10 @@ from mcp.client._memory import InMemoryTransport
 
 from benchmarks import table
 from benchmarks.sample import percentile, ratio
-from pegboard.core.presentations import PresentationMode
-from pegboard.core.view import View
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import PresentationMode
 from pegboard.gateway.gateway import Gateway
-from pegboard.surfaces.mcp.presentations import presentation_of
+from pegboard.surfaces.mcp.presentations.registry import presentation_of
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 from .agents import (

@@ -14,9 +14,9 @@ from mcp import Client
 from mcp_types import TextContent
 from mcp_types import Tool as Listed
 
-from pegboard.core.ids import ToolId, WireName
-from pegboard.core.tokens import estimate_tokens, tool_cost
-from pegboard.core.tool import ToolSpec
+from pegboard.core.model.ids import ToolId, WireName
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.presentations.entries import estimate_tokens, tool_cost
 
 from .tasks import Task
 

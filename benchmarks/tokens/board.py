@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 
 import anyio
 
-from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure
-from pegboard.core.catalogue import Listing, ProviderUp
-from pegboard.core.ids import ServerKey
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.server import DeclaredAt, Http, Server, Trust
-from pegboard.core.tool import Tool
-from pegboard.core.toolset import Toolset
+from pegboard.core.calls.call import AdmittedCall, Outcome, ProviderFailure
+from pegboard.core.model.catalogue import Listing, ProviderUp
+from pegboard.core.model.ids import ServerKey
+from pegboard.core.model.server import DeclaredAt, Http, Server, Trust
+from pegboard.core.model.tool import Tool
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import DeclaredSettings
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.library.memory import InMemoryPolicyStore, NoAudit
-from pegboard.ports import ChangeCallback, ClientPeer, Progress
+from pegboard.library.board import InMemoryPolicyStore, NoAudit
+from pegboard.ports.providers import ChangeCallback, ClientPeer, Progress
 
 _WRITTEN = DeclaredAt("benchmark", 1)
 _SETTLES = 60.0

@@ -9,9 +9,9 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks.described import tools_of
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.retrieval import MAX_QUERY_CHARS
-from pegboard.core.tool import Tool, ToolSpec
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.presentations.retrieval import MAX_QUERY_CHARS
 
 TOOLS: Final = "tools.jsonl"
 QUERIES: Final = "queries.jsonl"

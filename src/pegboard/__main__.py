@@ -5,7 +5,8 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from pegboard.compose.launcher import CommandLauncher
+    from pegboard.bootstrap.launcher import CommandLauncher
+
 
 YOUNG_OBJECTS: Final = 50_000
 """Objects after which those made last are looked through for cycles. Imports make many that stay: with Python's own
@@ -16,8 +17,7 @@ def main() -> None:
     gc.set_threshold(YOUNG_OBJECTS)
     try:
         # Imported here, so that Ctrl-C while they load ends as quietly as any other.
-        from pegboard.surfaces.cli.program import run
-        from pegboard.surfaces.cli.tree import command_tree
+        from pegboard.surfaces.cli.main import command_tree, run
 
         sys.exit(run(command_tree(_launcher), sys.argv[1:]))
     except KeyboardInterrupt:
@@ -25,7 +25,7 @@ def main() -> None:
 
 
 def _launcher() -> "CommandLauncher":
-    from pegboard.compose.launcher import CommandLauncher
+    from pegboard.bootstrap.launcher import CommandLauncher
 
     return CommandLauncher()
 

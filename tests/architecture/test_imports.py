@@ -52,8 +52,9 @@ BREACHES = {
 }
 
 TREE = """
-    __main__.py compose/house.py ports/sources.py core/ids.py search/rank.py prompts/build.py tools/function.py
-    config/file.py store/rows.py memory.py children/lines.py library/board.py
+    __main__.py bootstrap/application.py
+    ports/providers.py core/ids.py search/rank.py prompts/build.py tools/function.py
+    config/file.py store/rows.py memory.py processes/output.py library/board.py
     providers/mcp/page.py providers/python/page.py gateway/board.py surfaces/mcp/page.py surfaces/cli/page.py
 """
 

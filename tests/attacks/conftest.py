@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.providers.mcp import life
+from pegboard.providers.mcp import lifecycle as life
 
 
 @pytest.fixture(autouse=True)

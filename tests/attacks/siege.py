@@ -21,19 +21,19 @@ from tests.surfaces.mcp.places import served
 from tests.surfaces.mcp.raw import ask, handshake
 from tests.surfaces.mcp.workshop import Workshop
 
-from pegboard.compose.surroundings import now
+from pegboard.bootstrap.environment import now
 from pegboard.config.references import expander_for_callers
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
-from pegboard.core.tool import Tool, canonical_json
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import DeclaredAt, Server, Stdio, Trust
+from pegboard.core.model.tool import Tool, canonical_json
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.gateway.access.tokens import hash_token
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.providers.mcp import mcp_provider
-from pegboard.providers.mcp.listing import parse_tools
-from pegboard.surfaces.mcp.paths import DEFAULT_PATH, McpPaths
-from pegboard.surfaces.rest.access import hash_token
+from pegboard.providers.mcp.discovery import parse_tools
+from pegboard.surfaces.mcp.endpoint import DEFAULT_PATH, McpPaths
 from pegboard.surfaces.rest.app import rest_app
 
 DEADLINE = 90.0

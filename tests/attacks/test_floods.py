@@ -7,9 +7,9 @@ import anyio
 import pytest
 from tests.attacks.siege import MARKER, TURNCOAT, Json, besieged, note
 
-from pegboard.core.resolve import OpenTool
-from pegboard.core.server import Trust
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import OpenTool
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Trust
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
 

@@ -6,8 +6,8 @@ import anyio
 import pytest
 from tests.attacks.siege import MARKER, TURNCOAT, Json, besieged, note
 
-from pegboard.core.catalogue import ProviderUp
-from pegboard.core.server import Trust
+from pegboard.core.model.catalogue import ProviderUp
+from pegboard.core.model.server import Trust
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

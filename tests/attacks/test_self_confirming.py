@@ -27,24 +27,27 @@ from tests.surfaces.mcp.places import DEADLINE, MODES, http_client, served
 from tests.surfaces.mcp.raw import ask
 from tests.surfaces.mcp.workshop import BENCH, DECLARED, HERE, Workshop, open_workshop
 
-from pegboard.compose.databases import DeclaredEngineFactory
-from pegboard.core.code import CodeSettings
-from pegboard.core.confirmation import ConfirmationLevel, ConfirmationMode, ConfirmationSetting, PrincipalConfirmation
-from pegboard.core.database.source import DatabaseId, DatabaseSettings
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId
-from pegboard.core.override import Override
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.presentations import PresentationMode
-from pegboard.core.principal import Principal
-from pegboard.core.scope import TokenScope
-from pegboard.gateway.code.code import ProgramBackend
-from pegboard.providers.builtin.sandbox.monty import MontySandbox
-from pegboard.store import key_of, open_store
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
-from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.mcp.presentations import presentation_of
+from pegboard.bootstrap.features import DeclaredEngineFactory
+from pegboard.core.model.confirmation import (
+    ConfirmationLevel,
+    ConfirmationMode,
+    ConfirmationSetting,
+    PrincipalConfirmation,
+)
+from pegboard.core.model.databases import DatabaseId, DatabaseSettings
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId
+from pegboard.core.model.principals import Principal, TokenScope
+from pegboard.core.model.settings import CodeSettings, PresentationMode
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.gateway.access.tokens import hash_token
+from pegboard.gateway.programs.code_mode import ProgramBackend
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
+from pegboard.store.open import open_store
+from pegboard.store.secrets import key_of
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint, McpPaths
+from pegboard.surfaces.mcp.presentations.registry import presentation_of
 from pegboard.surfaces.mcp.server import GatewayMcpServer
-from pegboard.surfaces.rest.access import hash_token
 from pegboard.surfaces.rest.app import rest_app
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]

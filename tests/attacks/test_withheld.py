@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from tests.attacks.siege import MARKER, Face, Json, Siege, besieged, key, note
 
-from pegboard.core.server import Trust
+from pegboard.core.model.server import Trust
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -6,10 +6,10 @@ from benchmarks.resolve import Row
 from inline_snapshot import snapshot
 
 from benchmarks import resolve
-from pegboard.core.call import AdmittedCall
-from pegboard.core.ids import ToolId
-from pegboard.core.resolve import HiddenTool, Resolution
-from pegboard.core.tool import Tool
+from pegboard.core.calls.call import AdmittedCall
+from pegboard.core.decision.resolve import HiddenTool, Resolution
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.tool import Tool
 
 TOOLS = 250
 

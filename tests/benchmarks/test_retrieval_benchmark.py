@@ -13,7 +13,7 @@ from benchmarks.retrieval.report import LEXICAL, PEER, Measured, ahead, as_json,
 from benchmarks.retrieval.scoring import Answer, points, score
 from benchmarks.retrieval.sets import Request, SetTool, ToolSet, read_set, sets_in
 
-from pegboard.gateway.finder import ToolSearch
+from pegboard.gateway.search import ToolSearch
 
 SETS = Path(__file__).parents[1] / "search" / "sets"
 

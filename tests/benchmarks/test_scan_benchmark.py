@@ -4,8 +4,9 @@ import pytest
 from benchmarks.described import tools_of
 
 from benchmarks import scan
-from pegboard.core.scan import scan_tool as findings
-from pegboard.core.tool import JsonObject, Tool, ToolSpec
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.scan.scanner import scan_tool as findings
 
 TOOLS = 120
 

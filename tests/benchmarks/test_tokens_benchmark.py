@@ -7,7 +7,7 @@ import pytest
 from benchmarks.tokens.__main__ import FLOOR, WAYS, as_text, main, rows_of
 from benchmarks.tokens.tasks import BadTasksError, Task, made, read
 
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId
 
 BOOKS = {
     "id": "lib/find",

@@ -7,7 +7,7 @@ import anyio.lowlevel
 import pytest
 
 from benchmarks import worker
-from pegboard.core.call import ToolSuccess
+from pegboard.core.calls.call import ToolSuccess
 
 pytestmark = pytest.mark.anyio
 

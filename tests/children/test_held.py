@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from pegboard.children.held import create_locked, lock_abandoned
-from pegboard.providers.builtin.sandbox.full.around import remove_stale_folders
+from pegboard.processes.cleanup import create_locked, lock_abandoned
+from pegboard.providers.sandbox.jail.sandbox import remove_stale_folders
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders are held on POSIX alone")
 _HOLDS = """
 import sys, tempfile
 from pathlib import Path
-from pegboard.children.held import held
+from pegboard.processes.cleanup import held
 path, descriptor = held(lambda: Path(tempfile.mkdtemp(prefix="pegboard-workers-", dir=sys.argv[1])))
 print(path, flush=True)
 sys.stdin.read()

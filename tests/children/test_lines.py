@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.children.lines import MAX_LINE_WIDTH, MAX_LINES, LogTail
+from pegboard.processes.output import MAX_LINE_WIDTH, MAX_LINES, LogTail
 
 
 def same(text: str) -> str:

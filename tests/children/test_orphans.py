@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
-from pegboard.children import orphans
+from pegboard.processes import cleanup as orphans
 
 STAY = (
     "import signal; signal.alarm(600); [signal.signal(number, signal.SIG_IGN) for number in (1, 2, 15)]; "
@@ -18,7 +18,7 @@ STAY = (
 )
 PARENT = f"""
 import json, os, signal, subprocess, sys
-from pegboard.children import orphans
+from pegboard.processes import orphans
 signal.alarm(600)
 orphans.CHECK_INTERVAL_S = 0
 children = []

@@ -14,11 +14,10 @@ import pytest
 from tests.cli.terminal import PATIENCE, Done, Gateway, Pegboard, board, clean_environment, serving
 from tests.support.shared_api import rest_of
 
-from pegboard.compose import api
-from pegboard.compose.launcher import CommandLauncher
-from pegboard.surfaces.cli import waiting
-from pegboard.surfaces.cli.program import run
-from pegboard.surfaces.cli.tree import command_tree
+from pegboard.bootstrap import serve as api
+from pegboard.bootstrap.launcher import CommandLauncher
+from pegboard.surfaces.cli import output as waiting
+from pegboard.surfaces.cli.main import command_tree, run
 
 Board: TypeAlias = dict[str, Any]
 

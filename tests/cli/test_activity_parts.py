@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pegboard.surfaces.cli.activity import fetch_page
-from pegboard.surfaces.cli.link import ApiResponse
+from pegboard.surfaces.cli.api import ApiResponse
 
 pytestmark = pytest.mark.anyio
 

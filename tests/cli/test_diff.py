@@ -8,10 +8,10 @@ from tests.cli.terminal import Pegboard, board, peer
 from tests.core.boards import key
 from tests.support.sentences import not_granted
 
-from pegboard.core.ids import ToolId
-from pegboard.core.pattern import Pattern
-from pegboard.core.server import DeclaredAt
-from pegboard.core.status import DeniedByPattern, DeniedByToolFilter, explain_reason
+from pegboard.core.decision.status import DeniedByPattern, DeniedByToolFilter, explain_reason
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.server import DeclaredAt
 
 BEFORE = {
     "kept": peer("many", "3", trust="open", disabled_tools=["tool_00000"]),

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from tests.cli.terminal import PATIENCE, Gateway, Pegboard, board, of_board, peer
 
-from pegboard.config import places
+from pegboard.config import paths as places
 from pegboard.surfaces.cli import client
 
 PYTHON = sys.executable

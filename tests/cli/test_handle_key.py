@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pegboard.compose.handles import handle_key
+from pegboard.bootstrap.environment import handle_key
 
 SHARED = {"PEGBOARD_SECRET_KEY": b64encode(bytes(range(32))).decode()}
 

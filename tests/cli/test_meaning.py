@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.cli.terminal import Done, Pegboard, board, peer, program
 
-from pegboard.surfaces.cli.meaning import _status_lines
+from pegboard.surfaces.cli.search import _status_lines
 
 MISSING = "The model is not set up on this machine. Set it up: pegboard search setup"
 NO_RUNTIME = "onnxruntime is not installed. Install it with Pegboard: pip install 'pegboard[semantic]'"

@@ -12,8 +12,8 @@ OTHER = 12_345
 
 def as_another(monkeypatch: pytest.MonkeyPatch, *, owner: int) -> None:
     """Files of this test seem to belong to somebody else: this process is another user than the one who made them."""
-    monkeypatch.setattr("pegboard.config.ours.os.getuid", lambda: owner)
-    monkeypatch.setattr("pegboard.config.ours._ROOT_UID", -1)
+    monkeypatch.setattr("pegboard.config.paths.os.getuid", lambda: owner)
+    monkeypatch.setattr("pegboard.config.paths._ROOT_UID", -1)
 
 
 @pytest.mark.behaviour("cli.file_of_the_folder_is_told")
@@ -87,7 +87,7 @@ def test_a_directory_of_a_group_of_ones_own_is_used_and_one_of_another_group_is_
     data.mkdir()
     data.chmod(0o770)
     assert pegboard("servers", "list", "--data-dir", data).code == 0
-    monkeypatch.setattr("pegboard.config.ours.os.getegid", lambda: os.stat(data).st_gid + 1)
+    monkeypatch.setattr("pegboard.config.paths.os.getegid", lambda: os.stat(data).st_gid + 1)
     assert "others may write to it" in pegboard("servers", "list", "--data-dir", data).err
 
 

@@ -6,10 +6,10 @@ import pytest
 from tests.cli.terminal import Gateway, Pegboard, peer
 from tests.core.boards import key
 
-from pegboard.core.ids import ToolId
-from pegboard.core.pattern import Pattern
-from pegboard.core.server import DeclaredAt
-from pegboard.core.status import DeniedByPattern, explain_reason
+from pegboard.core.decision.status import DeniedByPattern, explain_reason
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.server import DeclaredAt
 
 BOARD = {
     "servers": {"free": peer("everyday", trust="open")},

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pegboard.surfaces.cli.quiet import INTERVAL_S, RateLimitFilter
+from pegboard.surfaces.cli.log_setup import INTERVAL_S, RateLimitFilter
 
 
 class Log:

@@ -12,14 +12,9 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from tests.core.boards import key, tool
 from tests.rest.desk import at_desk
 
-from pegboard.compose.launcher import CommandLauncher
-from pegboard.config.keys import OAUTH_SECTION, SERVER
-from pegboard.core.catalogue import ProviderDown
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Switch
-from pegboard.core.server import DeclaredAt
-from pegboard.core.status import (
+from pegboard.bootstrap.launcher import CommandLauncher
+from pegboard.config.keys.root import OAUTH_SECTION, SERVER
+from pegboard.core.decision.status import (
     REMEDIES,
     ChangedSinceApproval,
     DeniedByPattern,
@@ -32,8 +27,13 @@ from pegboard.core.status import (
     explain_reason,
     status_of,
 )
+from pegboard.core.model.catalogue import ProviderDown
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.policy.policy import Switch
+from pegboard.surfaces.cli.main import command_tree
 from pegboard.surfaces.cli.output import Exit
-from pegboard.surfaces.cli.tree import command_tree
 from pegboard.surfaces.mcp.view import OPTION_BY_HEADER
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.terminal import Pegboard, board, by_id, ended, peer, serving
 
-from pegboard.config.problem import ENVIRONMENT_NOTE
+from pegboard.config.schema.document import ENVIRONMENT_NOTE
 
 
 def until(pegboard: Pegboard, holds: Callable[[Any], bool]) -> Any:

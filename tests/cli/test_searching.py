@@ -5,8 +5,8 @@ import json
 import pytest
 from tests.cli.terminal import Pegboard, peer
 
-from pegboard.core.status import REMEDIES, LockStatus
-from pegboard.surfaces.cli.searching import _TEXT_WIDTH, _omitted_text, _shorten
+from pegboard.core.decision.status import REMEDIES, LockStatus
+from pegboard.surfaces.cli.tools import _TEXT_WIDTH, _omitted_text, _shorten
 
 BOARD = {
     "servers": {"three": peer("many", "3", trust="open", disabled_tools=["tool_00002"])},

@@ -15,12 +15,12 @@ import pytest
 from tests.cli.terminal import PATIENCE, Gateway, Pegboard, board, ended, peer, serving, started
 from tests.servers.peers import command
 
-from pegboard.config import places
-from pegboard.core.presentations import PresentationMode
+from pegboard.config import paths as places
+from pegboard.core.model.settings import PresentationMode
 from pegboard.surfaces.cli.output import Exit, fail
-from pegboard.surfaces.cli.run import serve, stdio
-from pegboard.surfaces.listening import ListenError, bind_socket, is_open_to_others, local_url
-from pegboard.surfaces.mcp.paths import PRESENTATION_PATHS
+from pegboard.surfaces.cli.serve import serve, stdio
+from pegboard.surfaces.http.server import ListenError, bind_socket, is_open_to_others, local_url
+from pegboard.surfaces.mcp.endpoint import PRESENTATION_PATHS
 
 PYTHON = sys.executable
 BOARD: dict[str, object] = {"servers": {}}
@@ -252,6 +252,6 @@ def test_the_address_is_written_before_anything_is_answered(
         seen.append(file.exists())
         fail(Exit.FAILED, "that is all")
 
-    monkeypatch.setattr("pegboard.surfaces.listening.HttpServer.__aenter__", enter)
+    monkeypatch.setattr("pegboard.surfaces.http.server.HttpServer.__aenter__", enter)
     done = pegboard("serve", "--config", board(home / "pegboard.yaml", {}), "--data-dir", home / "data", "--port", "0")
     assert (done.code, seen, file.exists()) == (1, [True], False)

@@ -32,8 +32,8 @@ SERVE = f"""{REPORT}
 def ready(*args, **kwargs):
     write()
     os._exit(0)
-import pegboard.compose.serving
-pegboard.compose.serving.print_json = ready  # prints the endpoint once the gateway listens
+import pegboard.bootstrap.serve
+pegboard.bootstrap.serve.print_json = ready  # prints the endpoint once the gateway listens
 from pegboard.__main__ import main
 main()
 """
@@ -74,11 +74,11 @@ async def test_a_gateway_is_ready_before_it_loads_the_sdk_the_api_or_a_chat(tmp_
     config.write_text("", "utf-8")
     words = ("serve", "--config", str(config), "--data-dir", str(tmp_path / "data"), "--port", "0", "--json")
     modules = await _loaded(SERVE, tmp_path, *words)
-    assert {"pegboard.surfaces.mcp.raw.road", "sqlalchemy.dialects.sqlite.aiosqlite"} <= modules
+    assert {"pegboard.surfaces.mcp.fast.endpoint", "sqlalchemy.dialects.sqlite.aiosqlite"} <= modules
     assert _packages(modules) & (OF_A_GATEWAY - {"aiosqlite", "sqlalchemy"} | SELDOM_USED | {"httpx2"}) == set()
     late = (
         *("sqlalchemy.orm", "pegboard.surfaces.rest", "pegboard.providers.mcp", "pegboard.prompts.formats"),
-        *("pegboard.gateway.chat", "pegboard.surfaces.chat", "pegboard.providers.models"),
+        *("pegboard.gateway.chat", "pegboard.surfaces.chat", "pegboard.providers.model_servers"),
     )
     assert [name for name in modules if name.startswith(late)] == []
 

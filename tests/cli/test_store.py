@@ -46,7 +46,7 @@ def test_only_a_yes_deletes_a_row(pegboard: Pegboard, home: Path, monkeypatch: p
         asked.append(question)
         return False
 
-    monkeypatch.setattr("pegboard.surfaces.cli.store.ask_yes_no", no)
+    monkeypatch.setattr("pegboard.surfaces.cli.policy.ask_yes_no", no)
     refused = pegboard("store", "check", "--repair")
     assert (refused.code, asked) == (1, ["Delete 1 row? What they closed may open."])
     assert pegboard("store", "check").code == 1

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.surfaces.cli.records import COLUMNS, record_row
-from pegboard.surfaces.cli.result import result_text
-from pegboard.surfaces.cli.text import clean, clean_json, shell_quote, table
+from pegboard.surfaces.cli.activity import RECORDS_COLUMNS as COLUMNS
+from pegboard.surfaces.cli.activity import record_row
+from pegboard.surfaces.cli.output import clean, clean_json, result_text, shell_quote, table
 
 
 @pytest.mark.parametrize(

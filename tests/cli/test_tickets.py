@@ -11,13 +11,13 @@ import anyio
 import pytest
 from tests.cli.terminal import PATIENCE, Pegboard, board, clean_environment, peer, warm_program
 
-from pegboard.core.commands import SetOverride, apply_command
-from pegboard.core.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.policy import DeclaredSettings, Policy
-from pegboard.core.server import DeclaredAt
-from pegboard.core.toolset import Toolset
-from pegboard.store import open_store
+from pegboard.core.commands.commands import SetOverride, apply_command
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import DeclaredSettings, Policy
+from pegboard.store.open import open_store
 from pegboard.surfaces.cli.tickets import end_body
 
 ECHO = "mcp:free~free:echo"

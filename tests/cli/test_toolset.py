@@ -8,11 +8,10 @@ import pytest
 from tests.cli.terminal import Gateway, Pegboard, board, peer
 from tests.support.toolsets import WORDS, laid_out, manifest, tool, zipped
 
-from pegboard.core.ids import ToolId, ToolsetId, ToolsetKey
-from pegboard.core.passage import HiddenBySelection
-from pegboard.core.removal import explain_hidden, hidden_remedy
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.server import DeclaredAt
+from pegboard.core.decision.visibility import HiddenBySelection, explain_hidden, hidden_remedy
+from pegboard.core.model.ids import ToolId, ToolsetId, ToolsetKey
+from pegboard.core.model.selection import Selection, TheseToolsets
+from pegboard.core.model.server import DeclaredAt
 
 BOARD = {"servers": {"notes": peer("everyday"), "taken": peer("everyday")}}
 

@@ -7,11 +7,11 @@ from tests.cli.terminal import Gateway, Pegboard, by_id, peer
 from tests.core.boards import key
 from tests.support.sentences import not_granted, unknown_tool
 
-from pegboard.core.ids import ToolId
-from pegboard.core.pattern import Pattern
-from pegboard.core.rules import RULES
-from pegboard.core.server import DeclaredAt
-from pegboard.core.status import DeniedByPattern, explain_reason, remedy_for
+from pegboard.core.decision.rules import RULES
+from pegboard.core.decision.status import DeniedByPattern, explain_reason, remedy_for
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.server import DeclaredAt
 
 BOARD = {
     "servers": {

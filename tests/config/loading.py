@@ -5,7 +5,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from pegboard.config.settings import InvalidFile, Settings, load_settings_text
-from pegboard.core.server import Server
+from pegboard.core.model.server import Server
 
 FOLDER = Path("/etc/pegboard")
 

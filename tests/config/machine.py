@@ -4,8 +4,9 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pegboard.config.clients import ClientServerList, find_client_lists
-from pegboard.core.server import Connection
+from pegboard.config.clients.discover import find_client_lists
+from pegboard.config.clients.placeholders import ClientServerList
+from pegboard.core.model.server import Connection
 
 
 @dataclass

@@ -5,15 +5,14 @@ from datetime import UTC, datetime
 import pytest
 from tests.config.loading import problems, settings
 
-from pegboard.core.catalogue import Listing, ProviderOff, ProviderUp, build_catalogue
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.policy import Policy
-from pegboard.core.resolve import HiddenTool, LockedTool, OpenTool, resolve
-from pegboard.core.running import servers_to_run
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.server import AllButTools, DeclaredAt
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.commands.first_sight import servers_to_run
+from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, resolve
+from pegboard.core.model.catalogue import Listing, ProviderOff, ProviderUp, build_catalogue
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.server import AllButTools, DeclaredAt
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.policy.policy import Policy
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.config.loading import only_server, problems
 
-from pegboard.core.server import Http
+from pegboard.core.model.server import Http
 
 
 @pytest.mark.behaviour("per_caller.own_credentials")

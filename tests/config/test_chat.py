@@ -3,7 +3,7 @@
 import pytest
 from tests.config.loading import FOLDER
 
-from pegboard.config.chat_keys import ChatLimits, ChatSettings, ModelServerSettings
+from pegboard.config.keys.features import ChatLimits, ChatSettings, ModelServerSettings
 from pegboard.config.settings import InvalidFile, Settings, load_settings_text
 
 

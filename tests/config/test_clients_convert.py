@@ -6,8 +6,8 @@ import pytest
 from tests.config.machine import Machine, connections, told
 
 from pegboard.config.clients.entry import slug
-from pegboard.core.ids import is_id
-from pegboard.core.server import AllButTools, EveryTool, Http, OnlyTools, Stdio, ToolFilter, Transport
+from pegboard.core.model.ids import is_id
+from pegboard.core.model.server import AllButTools, EveryTool, Http, OnlyTools, Stdio, ToolFilter, Transport
 
 CURSOR = "home/.cursor/mcp.json"
 CODE = "home/.claude.json"

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 from tests.config.machine import Machine, connections, told
 
-from pegboard.config.clients import ClientApp, ClientServerList, find_client_lists, read_list
-from pegboard.config.problem import FileProblem
-from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.core.server import DeclaredAt, Http, Server, Stdio, Transport
+from pegboard.config.clients.discover import find_client_lists, read_list
+from pegboard.config.clients.placeholders import ClientApp, ClientServerList
+from pegboard.config.schema.document import FileProblem
+from pegboard.core.model.ids import ServerId, ServerKey, ToolsetId
+from pegboard.core.model.server import DeclaredAt, Http, Server, Stdio, Transport
 
 ONE = {"mcpServers": {"one": {"command": "x"}}}
 SERVERS = {"servers": {"one": {"type": "stdio", "command": "x"}}}

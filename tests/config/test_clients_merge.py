@@ -8,17 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.config.machine import Machine
 
-from pegboard.config.clients import (
-    ClientApp,
-    ClientServerList,
-    ExtractedSecret,
-    extract_secrets,
-    format_yaml,
-    merge_lists,
-)
+from pegboard.config.clients.merge import ExtractedSecret, extract_secrets, format_yaml, merge_lists
+from pegboard.config.clients.placeholders import ClientApp, ClientServerList
 from pegboard.config.settings import Settings, load_settings_text
-from pegboard.core.ids import ServerId, ServerKey, ToolsetId, is_id
-from pegboard.core.server import AllButTools, Connection, DeclaredAt, Http, OnlyTools, Server, Stdio, Transport
+from pegboard.core.model.ids import ServerId, ServerKey, ToolsetId, is_id
+from pegboard.core.model.server import AllButTools, Connection, DeclaredAt, Http, OnlyTools, Server, Stdio, Transport
 
 
 def server(id: str, connection: Connection, file: str = "list.json", line: int = 1) -> Server:

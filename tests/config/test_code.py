@@ -3,7 +3,7 @@
 import pytest
 from tests.config.loading import problems, settings
 
-from pegboard.core.code import CodeLimits, CodeSettings, PythonSandbox
+from pegboard.core.model.settings import CodeLimits, CodeSettings, PythonSandbox
 
 
 @pytest.mark.behaviour("code.settings")

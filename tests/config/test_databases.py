@@ -8,12 +8,21 @@ from tests.config.loading import FOLDER, problems, settings
 
 from pegboard.config.databases import DatabaseLocation, dialect_of, display_url, locate_database
 from pegboard.config.references import expander
-from pegboard.core.database import DatabaseAccess, DatabaseId, Dialect, NamePattern, QueryLimits, parse_name_pattern
-from pegboard.core.database.source import DEFAULT_CALL_ROWS, DatabaseSettings, enabled_databases
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.redeclared import describe_settings_changes
-from pegboard.core.server import DeclaredAt
-from pegboard.ports import UnresolvedReference
+from pegboard.core.explain.what_if import describe_settings_changes
+from pegboard.core.model.databases import (
+    DEFAULT_CALL_ROWS,
+    DatabaseAccess,
+    DatabaseId,
+    DatabaseSettings,
+    Dialect,
+    NamePattern,
+    QueryLimits,
+    enabled_databases,
+    parse_name_pattern,
+)
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.ports.providers import UnresolvedReference
 
 SHOP = DatabaseId("shop")
 FULL = """\

@@ -9,10 +9,11 @@ from tests.config.loading import FOLDER, problems, settings
 from pegboard.config.docspace import operator_access
 from pegboard.config.references import expander
 from pegboard.config.settings import Settings
-from pegboard.core.docspace import ApiKey, CallerCredentialRules, DocSpace, DocSpaceAccess, DocSpaceMisconfiguration
-from pegboard.core.ids import ToolsetId, ToolsetKey
-from pegboard.core.server import DeclaredAt, Server, Trust
-from pegboard.core.toolset import Toolset
+from pegboard.core.docspace.credentials import ApiKey, DocSpaceAccess
+from pegboard.core.model.docspace import CallerCredentialRules, DocSpace, DocSpaceMisconfiguration
+from pegboard.core.model.ids import ToolsetId, ToolsetKey
+from pegboard.core.model.server import DeclaredAt, Server, Trust
+from pegboard.core.model.toolset import Toolset
 
 ENVIRON = {"KEY": "sk-secret"}
 PLAIN = """\

@@ -10,16 +10,15 @@ from tests.config.loading import settings
 from tests.core.boards import NOW
 
 from pegboard.config.docspace import BoardWithDocSpace, from_environment
-from pegboard.core.catalogue import Catalogue, Listing, ProviderUp, build_catalogue
-from pegboard.core.docspace import TOOLSETS, CallerCredentialRules, DocSpace
-from pegboard.core.docspace.on_board import docspace_of
-from pegboard.core.ids import ToolId, ToolsetKey
-from pegboard.core.policy import DeclaredSettings, Policy
-from pegboard.core.presentations import PresentationMode
-from pegboard.core.resolve import OpenTool, resolve
-from pegboard.core.selection import Selection
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import OpenTool, resolve
+from pegboard.core.docspace.credentials import docspace_of
+from pegboard.core.model.catalogue import Catalogue, Listing, ProviderUp, build_catalogue
+from pegboard.core.model.docspace import TOOLSETS, CallerCredentialRules, DocSpace
+from pegboard.core.model.ids import ToolId, ToolsetKey
+from pegboard.core.model.selection import Selection, View
+from pegboard.core.model.settings import PresentationMode
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.policy.policy import DeclaredSettings, Policy
 
 GOOD = {"DOCSPACE_BASE_URL": "http://127.0.0.1:18931/", "DOCSPACE_API_KEY": "sk-test"}
 RECORDED = json.loads((Path(__file__).parents[1] / "core" / "recorded_selections.json").read_text("utf-8"))

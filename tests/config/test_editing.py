@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.config.editing import UneditableError, set_value
+from pegboard.config.edit import UneditableError, set_value
 
 FILE = """\
 # The board of the shop.

@@ -6,10 +6,10 @@ import pytest
 from tests.config.loading import problems, settings
 from tests.support.collect_failures import each_case
 
-from pegboard.config.keys import PEGBOARD, SERVER
-from pegboard.config.section import ConfigSection
-from pegboard.config.shape import MapField
-from pegboard.core.foreign_names import (
+from pegboard.config.keys.root import PEGBOARD, SERVER
+from pegboard.config.schema.fields import MapField
+from pegboard.config.schema.section import ConfigSection
+from pegboard.core.model.foreign_names import (
     ABSENT_TOOLS,
     FORMATS,
     MCPPROXY_SERVER,
@@ -20,9 +20,9 @@ from pegboard.core.foreign_names import (
     near_tools,
     same_but_spelling,
 )
+from pegboard.core.model.settings import CODE_MODE, FAMILY, NATIVE, TEXT_FORMATS
 from pegboard.core.presentations.builtins import BUILTIN_TOOLS
 from pegboard.core.presentations.costs import PRESENTATION_TOOLS
-from pegboard.core.prompting import CODE_MODE, FAMILY, NATIVE, TEXT_FORMATS
 
 OURS = re.compile(r"'([a-z_.]+)(?:: \w+)?'")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.config.json_text import parse_json
-from pegboard.config.tree import MAX_DEPTH, ListNode, MapEntry, MapNode, ScalarKind, ScalarNode, to_json
+from pegboard.config.schema.document import MAX_DEPTH, ListNode, MapEntry, MapNode, ScalarKind, ScalarNode, to_json
+from pegboard.config.schema.parse import parse_json
 
 values = st.recursive(
     st.none()

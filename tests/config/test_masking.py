@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.config.masking import mask_server, mask_text, mask_value, secrets_in
-from pegboard.config.shown import display_args
-from pegboard.core.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolsetId
-from pegboard.core.server import Connection, Http, InstalledBy, Server, Stdio, Transport
-from pegboard.core.tool import Json
+from pegboard.config.manifest.secrets import display_args
+from pegboard.config.masked_servers import mask_server, mask_text, mask_value, secrets_in
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolsetId
+from pegboard.core.model.server import Connection, Http, InstalledBy, Server, Stdio, Transport
 
 
 def shown(connection: Connection) -> Mapping[str, Json]:

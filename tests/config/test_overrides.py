@@ -4,12 +4,11 @@ import pytest
 from tests.config.loading import problems, settings
 from tests.config.test_board import verdicts
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.confirmation import ConfirmationMode
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.server import DeclaredAt
+from pegboard.core.model.confirmation import ConfirmationMode
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
 
 DEV = ToolsetId("dev")
 

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.config.machine import connections, told
 
-from pegboard.config.clients import ClientServerList, read_pasted
-from pegboard.core.ids import is_id
-from pegboard.core.server import Connection, Http, Stdio, Transport
+from pegboard.config.clients.paste import read_pasted
+from pegboard.config.clients.placeholders import ClientServerList
+from pegboard.core.model.ids import is_id
+from pegboard.core.model.server import Connection, Http, Stdio, Transport
 
 HOME = Path("/somebody")
 

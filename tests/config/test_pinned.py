@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from pegboard.config.pinned import plaintext_secrets
-from pegboard.core.argument import ArgumentOverride, freeze_json
+from pegboard.config.overrides import plaintext_secrets
+from pegboard.core.overrides.model import ArgumentOverride, freeze_json
 
 TOKEN = "ghp_" + "a1B2" * 9
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pegboard.config import places
+from pegboard.config import paths as places
 
 
 @pytest.fixture

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import assume, given
 from tests.core.boards import FILE, ME, NOW, PERSON, Board, boards, key, server, tool, toolset, views
 
-from pegboard.config.policy_reading import UnreadablePolicy, read_policy
-from pegboard.config.policy_writing import policy_text
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.carrying import (
+from pegboard.config.policy_file import UnreadablePolicy, policy_text, read_policy
+from pegboard.core.commands.commands import apply_command
+from pegboard.core.commands.transfer import (
     DecisionDifference,
     PolicyExport,
     ReplaceDecisions,
@@ -20,15 +19,21 @@ from pegboard.core.carrying import (
     describe_left_out,
     policy_export,
 )
-from pegboard.core.commands import CommandRejection, apply_command
-from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
-from pegboard.core.consent import Consent
-from pegboard.core.ids import LOCAL_PRINCIPAL, BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolsetId, parse_tool_id
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, Policy, PolicyDecisions, Switch
-from pegboard.core.resolve import resolve
-from pegboard.core.server import (
+from pegboard.core.decision.resolve import resolve
+from pegboard.core.model.confirmation import ConfirmationMode, PrincipalConfirmation
+from pegboard.core.model.ids import (
+    LOCAL_PRINCIPAL,
+    BuiltinKey,
+    PrincipalId,
+    ProviderKey,
+    ServerKey,
+    ToolsetId,
+    parse_tool_id,
+)
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import (
     EveryTool,
     Http,
     NoOAuth,
@@ -42,7 +47,8 @@ from pegboard.core.server import (
     Transport,
     Trust,
 )
-from pegboard.core.view import View
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
+from pegboard.core.policy.policy import Approval, Consent, Policy, PolicyDecisions, Switch
 
 GITHUB = key("dev~github")
 READ = tool(GITHUB, "read")

@@ -4,8 +4,8 @@ import pytest
 from tests.config.loading import FOLDER, settings
 
 from pegboard.config.settings import InvalidFile, load_settings_text
-from pegboard.core.presentations import PinnedEntry, PresentationMode, PresentationSettings
-from pegboard.core.server import DeclaredAt
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.model.settings import PinnedEntry, PresentationMode, PresentationSettings
 
 
 @pytest.mark.behaviour("present.chosen_by_the_operator", "present.always_visible")

@@ -8,12 +8,11 @@ import pytest
 from tests.config.loading import problems, settings
 
 from pegboard.config.settings import Settings, load_settings_file
-from pegboard.core.confirmation import ConfirmationLevel, ConfirmationMode, ConfirmationSetting
-from pegboard.core.database import DatabaseId
-from pegboard.core.ids import PrincipalId, ToolsetId
-from pegboard.core.principal import Principal
-from pegboard.core.scope import TokenScope
-from pegboard.core.server import DeclaredAt
+from pegboard.core.model.confirmation import ConfirmationLevel, ConfirmationMode, ConfirmationSetting
+from pegboard.core.model.databases import DatabaseId
+from pegboard.core.model.ids import PrincipalId, ToolsetId
+from pegboard.core.model.principals import Principal, TokenScope
+from pegboard.core.model.server import DeclaredAt
 
 ALICE = "alice-0123456789abcdef"
 BOB = "bob-0123456789ABCDEF/+=="

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from tests.config.loading import FOLDER, problems, settings
 from tests.core.boards import key
 
-from pegboard.config.problem import FileProblem
+from pegboard.config.schema.document import FileProblem, ScalarKind, scalar_kind
 from pegboard.config.settings import MAX_SETTINGS_BYTES, InvalidFile, Settings, load_settings_file, load_settings_text
-from pegboard.config.tree import ScalarKind, scalar_kind
 
 
 @pytest.mark.behaviour(

@@ -3,10 +3,9 @@
 import pytest
 from tests.config.loading import problems, settings
 
-from pegboard.core.launch import Allowance, LaunchFilter
-from pegboard.core.pattern import Pattern
-from pegboard.core.prompting import BUILTINS, DEFAULT_BASE_PROMPT, DEFAULT_FORMATS, KnownModel, PromptSettings
-from pegboard.core.server import DeclaredAt
+from pegboard.core.model.patterns import Allowance, LaunchFilter, Pattern
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.model.settings import BUILTINS, DEFAULT_BASE_PROMPT, DEFAULT_FORMATS, KnownModel, PromptSettings
 
 FILE = "pegboard.yaml"
 

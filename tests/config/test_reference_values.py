@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from pegboard.config import docspace, keys
+from pegboard.config import docspace
 from pegboard.config.databases import DatabaseLocation, locate_database
+from pegboard.config.keys import root as keys
 from pegboard.config.references import expander
-from pegboard.config.section import ConfigSection
+from pegboard.config.schema.fields import AnyValueField, ListField, MapField, OrFalseField, TextField
+from pegboard.config.schema.section import ConfigSection
 from pegboard.config.settings import InvalidFile, load_settings_text
-from pegboard.config.shape import AnyValueField, ListField, MapField, OrFalseField, TextField
-from pegboard.core.docspace import DocSpaceMisconfiguration
-from pegboard.core.docspace.on_board import docspace_of
-from pegboard.core.policy import Policy
-from pegboard.ports import UnresolvedReference
+from pegboard.core.docspace.credentials import docspace_of
+from pegboard.core.model.docspace import DocSpaceMisconfiguration
+from pegboard.core.policy.policy import Policy
+from pegboard.ports.providers import UnresolvedReference
 
 REFERENCE = "${SOMETHING}"
 FOLDER = Path("/etc/pegboard")

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from pegboard.config.referenced import ReferencedFiles, connection_texts, node_texts, referenced_files
 from pegboard.config.settings import parse_settings_text
-from pegboard.core.server import Http, OAuth, Stdio
+from pegboard.config.watch import ReferencedFiles, connection_texts, node_texts, referenced_files
+from pegboard.core.model.server import Http, OAuth, Stdio
 
 
 def test_the_files_are_those_that_would_be_read(tmp_path: Path) -> None:

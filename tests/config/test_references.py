@@ -25,7 +25,7 @@ from pegboard.config.references import (
     is_only_references,
     parse_references,
 )
-from pegboard.ports import UnresolvedReference
+from pegboard.ports.providers import UnresolvedReference
 
 ENVIRON = {"NAME": "value", "EMPTY": "", "HOME": "/users/ada", "TRICKY": "${NAME} $${"}
 

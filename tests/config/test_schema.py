@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from tests.config.loading import FOLDER
 from tests.support.collect_failures import each_case
 
-from pegboard.config import keys
-from pegboard.config.schema import SETTINGS_SCHEMA_FILE, settings_schema, settings_schema_text
-from pegboard.config.section import ConfigSection, NameOrOptionalField
+from pegboard.config.json_schema import SETTINGS_SCHEMA_FILE, settings_schema, settings_schema_text
+from pegboard.config.keys import root as keys
+from pegboard.config.schema.document import to_json
+from pegboard.config.schema.fields import ListField, MapField, OrFalseField, TextField
+from pegboard.config.schema.section import ConfigSection, NameOrOptionalField
 from pegboard.config.settings import InvalidFile, Settings, load_settings_file, load_settings_text, parse_settings_text
-from pegboard.config.shape import ListField, MapField, OrFalseField, TextField
-from pegboard.config.tree import to_json
-from pegboard.core.ids import BadId, parse_server_id, parse_toolset_id
-from pegboard.core.pattern import parse_pattern
-from pegboard.core.reference import parse_reference
+from pegboard.core.model.ids import BadId, parse_server_id, parse_toolset_id
+from pegboard.core.model.patterns import parse_pattern
+from pegboard.core.model.references import parse_reference
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "reference" / "settings.md"
@@ -40,7 +40,7 @@ def loads(text: str) -> bool:
 @pytest.mark.behaviour("config.json_schema")
 def test_the_published_schema_is_the_one_the_keys_describe() -> None:
     assert SETTINGS_SCHEMA_FILE.read_text("utf-8") == settings_schema_text(), (
-        "Write it again with: python -m pegboard.config.schema"
+        "Write it again with: python -m pegboard.config.json_schema"
     )
     jsonschema_rs.meta.validate(settings_schema())
 

@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 from tests.config.loading import FOLDER, only_server, problems, settings
 
-from pegboard.config.container_keys import ContainerSettings
+from pegboard.config.keys.features import ContainerSettings
 from pegboard.config.settings import GatewaySettings, Retention, Settings, load_settings_file, load_settings_text
-from pegboard.core.ids import PrincipalId, ServerId, ServerKey, ToolsetId
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import DeclaredSettings, Denial
-from pegboard.core.redact import Redaction
-from pegboard.core.selection import AllToolsets, Selection, TheseToolsets
-from pegboard.core.server import (
+from pegboard.core.model.ids import PrincipalId, ServerId, ServerKey, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.redaction import Redaction
+from pegboard.core.model.selection import AllToolsets, Selection, TheseToolsets
+from pegboard.core.model.server import (
     AllButTools,
     DeclaredAt,
     EveryTool,
@@ -25,7 +24,8 @@ from pegboard.core.server import (
     Transport,
     Trust,
 )
-from pegboard.core.toolset import Toolset
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import DeclaredSettings, Denial
 
 
 def key(toolset: str, server: str) -> ServerKey:

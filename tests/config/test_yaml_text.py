@@ -4,9 +4,9 @@ import pytest
 import yaml
 from tests.support.collect_failures import each_case
 
-from pegboard.config import yaml_text
-from pegboard.config.tree import MAX_DEPTH, to_json
-from pegboard.config.yaml_text import parse_yaml
+from pegboard.config.schema import parse as yaml_text
+from pegboard.config.schema.document import MAX_DEPTH, to_json
+from pegboard.config.schema.parse import parse_yaml
 
 
 @pytest.fixture(params=["CSafeLoader", "SafeLoader"])

@@ -17,9 +17,9 @@ from tests.providers.signing import ANN, Person, consents, process
 from tests.support.doubles import MemorySecrets
 from tests.support.fork_server import ROOT, python
 
-from pegboard.core.catalogue import ProviderDown, ProviderNeedsSignIn, ProviderStart, ProviderUp
-from pegboard.core.server import Http, OAuth
-from pegboard.ports import SignInUnavailable
+from pegboard.core.model.catalogue import ProviderDown, ProviderNeedsSignIn, ProviderStart, ProviderUp
+from pegboard.core.model.server import Http, OAuth
+from pegboard.ports.providers import SignInUnavailable
 
 SUITES: Final = {
     "auth": (

@@ -12,7 +12,8 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from tests.core.launching import launches
 
-from pegboard.core.catalogue import (
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.catalogue import (
     Catalogue,
     Health,
     Listing,
@@ -23,7 +24,7 @@ from pegboard.core.catalogue import (
     ProviderUp,
     build_catalogue,
 )
-from pegboard.core.ids import (
+from pegboard.core.model.ids import (
     BuiltinKey,
     PrincipalId,
     ProviderKey,
@@ -34,16 +35,14 @@ from pegboard.core.ids import (
     ToolsetId,
     ToolsetKey,
 )
-from pegboard.core.override import Override
-from pegboard.core.own import OwnTools
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, DeclaredSettings, Denial, Policy, PolicyDecisions, Switch
-from pegboard.core.presentations import PresentationSettings
-from pegboard.core.selection import AllToolsets, Selection, TheseToolsets
-from pegboard.core.server import AllButTools, DeclaredAt, InstalledBy, OnlyTools, Server, Stdio, Trust
-from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import AllToolsets, Selection, TheseToolsets, View
+from pegboard.core.model.server import AllButTools, DeclaredAt, InstalledBy, OnlyTools, Server, Stdio, Trust
+from pegboard.core.model.settings import PresentationSettings
+from pegboard.core.model.tool import OwnTools, Tool, ToolSpec
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import Approval, DeclaredSettings, Denial, Policy, PolicyDecisions, Switch
 
 T = TypeVar("T")
 

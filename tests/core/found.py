@@ -6,11 +6,12 @@ from typing import Any
 
 from tests.core.boards import DAMAGES, GITHUB, ME, Board
 
-from pegboard.core.ids import ToolId
-from pegboard.core.resolve import resolve
-from pegboard.core.retrieval import ToolSearchQuery, search_tools
-from pegboard.core.tool import JsonObject, Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import resolve
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.presentations.retrieval import ToolSearchQuery, search_tools
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from typing import Final
 from hypothesis import strategies as st
 from tests.core.boards import ME, NOW, PERSON, key, spec
 
-from pegboard.core.ids import ServerKey, ToolId, ToolsetId, ToolsetKey
-from pegboard.core.imported import InstallToolset
-from pegboard.core.override import Override
-from pegboard.core.own import ContainerImage, ContainerTool, OwnTools, PythonTool
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, Switch
-from pegboard.core.server import Container, Server, StartOnDemand, Stdio, Trust
-from pegboard.core.toolset import FileKind, Toolset, ToolsetFile
+from pegboard.core.commands.toolset_install import InstallToolset
+from pegboard.core.model.ids import ServerKey, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.server import Container, Server, StartOnDemand, Stdio, Trust
+from pegboard.core.model.tool import ContainerImage, ContainerTool, OwnTools, PythonTool
+from pegboard.core.model.toolset import FileKind, Toolset, ToolsetFile
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, Switch
 
 ID: Final = ToolsetId("kit")
 KIT: Final = ToolsetKey(ID)

@@ -2,8 +2,7 @@
 
 from hypothesis import strategies as st
 
-from pegboard.core.launch import Allowance, LaunchFilter
-from pegboard.core.pattern import Pattern
+from pegboard.core.model.patterns import Allowance, LaunchFilter, Pattern
 
 _scopes = st.sampled_from(["dev", "docs", "*", "files", "dev~github", "*~files", "m?th", "nothing"])
 _patterns = st.builds(Pattern, _scopes, st.sampled_from(["*", "read", "*read*", "[rw]*", "nothing", "工具"]))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 from tests.core.boards import ME, NOW, SECRET, Board
 
-from pegboard.core.call import (
+from pegboard.core.calls.call import (
     AdmittedCall,
     ArgumentValidator,
     BadArguments,
@@ -16,22 +16,12 @@ from pegboard.core.call import (
     ToolCall,
     UnknownTool,
 )
-from pegboard.core.call import admit as real_admit
-from pegboard.core.call import refusal_text as real_refusal_text
-from pegboard.core.catalogue import Catalogue, Health, Listing
-from pegboard.core.catalogue import build_catalogue as real_catalogue
-from pegboard.core.explain import DecisionTrail
-from pegboard.core.explain import explain as real_explain
-from pegboard.core.ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
-from pegboard.core.naming import assign_wire_names as real_wire_names
-from pegboard.core.naming import long_names
-from pegboard.core.policy import Policy
-from pegboard.core.resolve import HiddenTool, LockedTool, OpenTool, Resolution, judge_tool
-from pegboard.core.resolve import resolve as real_resolve
-from pegboard.core.rules import RULES, Rule
-from pegboard.core.selection import Selection
-from pegboard.core.server import Trust
-from pegboard.core.status import (
+from pegboard.core.calls.call import admit as real_admit
+from pegboard.core.calls.call import refusal_text as real_refusal_text
+from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, Resolution, judge_tool
+from pegboard.core.decision.resolve import resolve as real_resolve
+from pegboard.core.decision.rules import RULES, Rule
+from pegboard.core.decision.status import (
     PRECEDENCE,
     LockReason,
     LockStatus,
@@ -40,9 +30,18 @@ from pegboard.core.status import (
     remedy_for,
     status_of,
 )
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.unknown_names import with_suspects
-from pegboard.core.view import View
+from pegboard.core.decision.unknown_names import with_suspects
+from pegboard.core.explain.explain import DecisionTrail
+from pegboard.core.explain.explain import explain as real_explain
+from pegboard.core.model.catalogue import Catalogue, Health, Listing
+from pegboard.core.model.catalogue import build_catalogue as real_catalogue
+from pegboard.core.model.ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
+from pegboard.core.model.selection import Selection, View
+from pegboard.core.model.server import Trust
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.model.wire_names import assign_wire_names as real_wire_names
+from pegboard.core.model.wire_names import long_names
+from pegboard.core.policy.policy import Policy
 
 Resolve = Callable[..., Resolution]
 """Takes a catalogue, a policy and a view; and the names held before, as `held`."""

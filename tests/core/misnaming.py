@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pegboard.core.catalogue import Catalogue
-from pegboard.core.ids import ToolId, WireName
-from pegboard.core.naming import assign_wire_names
-from pegboard.core.policy import Policy
-from pegboard.core.resolve import Resolution, resolve
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import Resolution, resolve
+from pegboard.core.model.catalogue import Catalogue
+from pegboard.core.model.ids import ToolId, WireName
+from pegboard.core.model.selection import View
+from pegboard.core.model.wire_names import assign_wire_names
+from pegboard.core.policy.policy import Policy
 
 
 def ignores_held_names(tools: Sequence[ToolId], held: Mapping[WireName, ToolId]) -> Mapping[ToolId, WireName]:

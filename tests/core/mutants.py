@@ -29,12 +29,16 @@ from tests.core.misnaming import (
 )
 from tests.core.spec_changes import CHANGES
 
-from pegboard.core.call import AdmittedCall, ArgumentValidator, BadArguments, Refusal, ToolCall, UnknownTool, admit
-from pegboard.core.catalogue import Catalogue, Health, Listing
-from pegboard.core.explain import DecisionTrail, explain
-from pegboard.core.ids import BuiltinKey, ToolId, ToolsetKey
-from pegboard.core.policy import Policy
-from pegboard.core.resolve import (
+from pegboard.core.calls.call import (
+    AdmittedCall,
+    ArgumentValidator,
+    BadArguments,
+    Refusal,
+    ToolCall,
+    UnknownTool,
+    admit,
+)
+from pegboard.core.decision.resolve import (
     ListingJudge,
     LockedTool,
     OpenTool,
@@ -44,12 +48,15 @@ from pegboard.core.resolve import (
     judge_tool,
     resolve,
 )
-from pegboard.core.rules import RULES, Rule, is_approved, is_switched_on, provider_is_up
-from pegboard.core.selection import Selection, select_tools
-from pegboard.core.server import Trust
-from pegboard.core.status import ChangedSinceApproval, LockReason, NoApproval, explain_reason, precedence_of
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.decision.rules import RULES, Rule, is_approved, is_switched_on, provider_is_up
+from pegboard.core.decision.status import ChangedSinceApproval, LockReason, NoApproval, explain_reason, precedence_of
+from pegboard.core.explain.explain import DecisionTrail, explain
+from pegboard.core.model.catalogue import Catalogue, Health, Listing
+from pegboard.core.model.ids import BuiltinKey, ToolId, ToolsetKey
+from pegboard.core.model.selection import Selection, View, select_tools
+from pegboard.core.model.server import Trust
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.policy.policy import Policy
 
 
 @dataclass(frozen=True)

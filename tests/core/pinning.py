@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from tests.core.boards import GITHUB, ME, Board, board, tool
 from tests.core.laws import call
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.call import AdmittedCall, Arguments, admit, refusal_text
-from pegboard.core.ids import ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.resolve import LockedTool, OpenTool, resolve
-from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.calls.call import AdmittedCall, Arguments, admit, refusal_text
+from pegboard.core.decision.resolve import LockedTool, OpenTool, resolve
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
 
 DEV = ToolsetId("dev")
 READ = ToolId(GITHUB, "read")

@@ -5,7 +5,7 @@
 import base64
 from dataclasses import dataclass
 
-from pegboard.core.scan import ScanFindingKind
+from pegboard.core.scan.findings import ScanFindingKind
 
 
 def tagged(text: str) -> str:

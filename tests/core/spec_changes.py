@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from pegboard.core.tool import Json, JsonObject, ToolSpec
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.tool import ToolSpec
 
 
 @dataclass(frozen=True)

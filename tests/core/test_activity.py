@@ -8,9 +8,9 @@ from tests.core.imports import FETCH, installing, own, own_tool
 from tests.core.imports import server as kit_server
 from tests.support.collect_failures import each_case
 
-from pegboard.core.activity import DecisionSummary, describe_command
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.commands import (
+from pegboard.core.calls.activity import DecisionSummary, describe_command
+from pegboard.core.commands.base import SetToolSwitches
+from pegboard.core.commands.commands import (
     AddServer,
     ApproveTool,
     ApproveTools,
@@ -24,19 +24,17 @@ from pegboard.core.commands import (
     SetTrust,
     TakeBaseline,
 )
-from pegboard.core.editing import OverrideEdit
-from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
-from pegboard.core.imported import RecordSecretChange, RemoveToolset
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import DeclaredSettings, Denial
-from pegboard.core.principal import Principal
-from pegboard.core.redeclared import MAX_CHANGES, describe_settings_changes
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.server import AllButTools, DeclaredAt, Http, Stdio, Timeouts, Trust
-from pegboard.core.settling import SetToolSwitches
-from pegboard.core.tool import ToolSpec
-from pegboard.core.toolset import Toolset
+from pegboard.core.commands.toolset_install import RecordSecretChange, RemoveToolset
+from pegboard.core.explain.what_if import MAX_CHANGES, describe_settings_changes
+from pegboard.core.model.ids import PrincipalId, ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.principals import Principal
+from pegboard.core.model.selection import Selection, TheseToolsets
+from pegboard.core.model.server import AllButTools, DeclaredAt, Http, Stdio, Timeouts, Trust
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.overrides.model import ArgumentOverride, Override, OverrideEdit, freeze_json
+from pegboard.core.policy.policy import DeclaredSettings, Denial
 
 SEARCH = ToolId(GITHUB, "search")
 SPEC = ToolSpec("search", "Finds things.")

@@ -29,17 +29,17 @@ from tests.core.pinning import (
 )
 from tests.support.collect_failures import each_case
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.call import AdmittedCall, BadArguments, LockedToolRefusal, admit, refusal_text
-from pegboard.core.explain import explain
-from pegboard.core.ids import BadId, ToolId
-from pegboard.core.override import Override, merge_overrides, parse_target
-from pegboard.core.pattern import Pattern
-from pegboard.core.resolve import LockedTool, OpenTool, resolve
-from pegboard.core.shaping import InapplicableOverride, fill_arguments, override_tool
-from pegboard.core.status import LockStatus, UnusableOverride
-from pegboard.core.tool import Json, JsonObject, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.calls.call import AdmittedCall, BadArguments, LockedToolRefusal, admit, refusal_text
+from pegboard.core.decision.resolve import LockedTool, OpenTool, resolve
+from pegboard.core.decision.status import LockStatus, UnusableOverride
+from pegboard.core.explain.explain import explain
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import BadId, ToolId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json, merge_overrides, parse_target
+from pegboard.core.overrides.schema import InapplicableOverride, fill_arguments, override_tool
 
 ALL = saying(
     path=pinned("/srv"),

@@ -3,14 +3,13 @@
 import pytest
 from tests.core.boards import GITHUB, ME, NOW, board, tool
 
-from pegboard.core.builtin_verdict import builtin_verdict, describe_closed
-from pegboard.core.catalogue import ProviderUp
-from pegboard.core.code import PYTHON_ID
-from pegboard.core.passage import HiddenByGrants, HiddenByNarrowerView
-from pegboard.core.resolve import HiddenTool, OpenTool, resolve
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import HiddenTool, OpenTool, resolve
+from pegboard.core.decision.visibility import HiddenByGrants, HiddenByNarrowerView
+from pegboard.core.model.catalogue import ProviderUp
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.settings import PYTHON_ID
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.presentations.builtins import builtin_verdict, describe_closed
 
 BOARD = board([tool(GITHUB, "read")])
 PYTHON = Tool(PYTHON_ID, ToolSpec("python_execution"))

@@ -5,20 +5,12 @@ from hypothesis import given
 from tests.core.boards import DOCS_FILES, GITHUB, MATH, ME, OFF, board, texts, tool
 from tests.core.laws import call, fits
 
-from pegboard.core.call import (
-    AdmittedCall,
-    BadArguments,
-    LockedToolRefusal,
-    UnknownTool,
-    admit,
-    refusal_text,
-)
-from pegboard.core.ids import ToolId
-from pegboard.core.override import Override
-from pegboard.core.resolve import Resolution, resolve
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.status import SwitchedOff
-from pegboard.core.view import View
+from pegboard.core.calls.call import AdmittedCall, BadArguments, LockedToolRefusal, UnknownTool, admit, refusal_text
+from pegboard.core.decision.resolve import Resolution, resolve
+from pegboard.core.decision.status import SwitchedOff
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.overrides.model import Override
 
 READ, WRITE = ToolId(GITHUB, "read"), ToolId(GITHUB, "write")
 BOARD = board(

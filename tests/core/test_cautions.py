@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from pegboard.core.cautions import MAX_CAUTIONS, review_cautions
-from pegboard.core.tool import Json, JsonObject, ToolSpec
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.review.diff import MAX_CAUTIONS, review_cautions
 
 SAFE = ToolSpec(
     "run",

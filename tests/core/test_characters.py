@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pegboard.core.characters import (
+from pegboard.core.model.characters import (
     HIDDEN,
     ODD_SPACES,
     escape_json,
@@ -21,8 +21,8 @@ from pegboard.core.characters import (
     prose_pattern,
     strict_pattern,
 )
-from pegboard.core.said import quote_name, shell_word
-from pegboard.core.scan.excerpt import INVISIBLE
+from pegboard.core.model.text import quote_name, shell_word
+from pegboard.core.scan.findings import INVISIBLE
 
 LISTED = {code for first, last in HIDDEN for code in range(first, last + 1)}
 NAMED = (

@@ -6,15 +6,16 @@ from datetime import timedelta
 import pytest
 from tests.core.boards import DEV_FILES, GITHUB, MATH, NOW, board, tool
 
-from pegboard.core.activity import DecisionSummary, describe_command
-from pegboard.core.choosing import ChoiceTarget, SetToolsetChoice, tool_choices
-from pegboard.core.commands import Command, CommandRejection, SetOverride, SetSwitch, SetTrust, apply_command
-from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Policy
-from pegboard.core.resolve import LockedTool
-from pegboard.core.server import InstalledBy, Trust
+from pegboard.core.calls.activity import DecisionSummary, describe_command
+from pegboard.core.commands.commands import Command, SetOverride, SetSwitch, SetTrust, apply_command
+from pegboard.core.commands.toolset_choice import ChoiceTarget, SetToolsetChoice, tool_choices
+from pegboard.core.decision.resolve import LockedTool
+from pegboard.core.model.ids import PrincipalId, ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.server import InstalledBy, Trust
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import Policy
 
 YOU = PrincipalId("you")
 AT = NOW + timedelta(days=1)

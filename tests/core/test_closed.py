@@ -6,15 +6,14 @@ import pytest
 from tests.core.boards import ME, NOW, spec
 from tests.core.imports import FETCH, ID, KIT, installing, own, own_tool, policy, server
 
-from pegboard.core.catalogue import Catalogue, Listing, ProviderDown, build_catalogue
-from pegboard.core.closed import LockedPart, locked_after_install
-from pegboard.core.commands import apply_command
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
-from pegboard.core.policy import DeclaredSettings, Policy, Switch
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.status import LockStatus
-from pegboard.core.tool import Tool
-from pegboard.core.view import View
+from pegboard.core.commands.commands import apply_command
+from pegboard.core.decision.status import LockStatus
+from pegboard.core.model.catalogue import Catalogue, Listing, ProviderDown, build_catalogue
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolId
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.tool import Tool
+from pegboard.core.policy.policy import DeclaredSettings, Policy, Switch
+from pegboard.core.toolsets.report import LockedPart, locked_after_install
 
 ADD, SUM = own_tool("add"), own_tool("sum")
 BOTH = installing(own("add", "sum"), server(FETCH), sound=frozenset({ADD, SUM}))

@@ -21,12 +21,12 @@ from tests.core.boards import (
     toolset,
 )
 
-from pegboard.core.commands import (
+from pegboard.core.commands.base import SetToolSwitches
+from pegboard.core.commands.commands import (
     AddServer,
     ApproveTool,
     BlockTool,
     Command,
-    CommandRejection,
     RemoveServer,
     SetGrants,
     SetOverride,
@@ -35,15 +35,15 @@ from pegboard.core.commands import (
     TakeBaseline,
     apply_command,
 )
-from pegboard.core.ids import PrincipalId, ServerKey, ToolId, ToolsetId
-from pegboard.core.imported import RecordSecretChange
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, DeclaredSettings, IdClash, Policy, PolicyDecisions, Switch, id_clashes
-from pegboard.core.server import Server, Trust
-from pegboard.core.settling import SetToolSwitches
-from pegboard.core.tool import Fingerprint, ToolSpec
-from pegboard.core.toolset import Toolset
+from pegboard.core.commands.toolset_install import RecordSecretChange
+from pegboard.core.model.ids import PrincipalId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.server import Server, Trust
+from pegboard.core.model.tool import Fingerprint, ToolSpec
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import Approval, DeclaredSettings, IdClash, Policy, PolicyDecisions, Switch, id_clashes
 
 AT = NOW + timedelta(days=1)
 YOU = PrincipalId("you")

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import ME, NOW, key, server, tool, toolset
 
-from pegboard.core.api_token import ApiToken
-from pegboard.core.commands import SetOverride, apply_command
-from pegboard.core.confirmation import (
+from pegboard.core.commands.access import MakeToken, RemovePrincipal, SetPrincipalConfirmation
+from pegboard.core.commands.commands import SetOverride, apply_command
+from pegboard.core.model.confirmation import (
     ConfirmationLevel,
     ConfirmationMode,
     ConfirmationSetting,
@@ -22,15 +22,13 @@ from pegboard.core.confirmation import (
     choose_route,
     describe_route,
 )
-from pegboard.core.entitling import MakeToken, RemovePrincipal, SetPrincipalConfirmation
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import DeclaredSettings, Policy, PolicyDecisions
-from pegboard.core.principal import Principal
-from pegboard.core.rejected import CommandRejection
-from pegboard.core.scope import TokenScope
-from pegboard.core.server import DeclaredAt, InstalledBy
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.principals import ApiToken, Principal, TokenScope
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.server import DeclaredAt, InstalledBy
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import DeclaredSettings, Policy, PolicyDecisions
 
 GITHUB = key("dev~github")
 DELETE = tool(GITHUB, "delete").id

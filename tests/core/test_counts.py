@@ -4,12 +4,11 @@ import pytest
 from hypothesis import given
 from tests.core.boards import DAMAGES, DEV_FILES, GITHUB, MATH, ME, NOW, OFF, Board, board, boards, tool, views
 
-from pegboard.core.catalogue import ProviderDown
-from pegboard.core.counts import locked_counts, tool_counts
-from pegboard.core.ids import ToolId
-from pegboard.core.resolve import HiddenTool, OpenTool, Resolution, resolve
-from pegboard.core.selection import Selection
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import HiddenTool, OpenTool, Resolution, resolve
+from pegboard.core.model.catalogue import ProviderDown
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import Selection, View
+from pegboard.core.presentations.search import locked_counts, tool_counts
 
 BOARD = board([*(tool(GITHUB, name) for name in "abcdef"), tool(DEV_FILES, "a"), tool(MATH, "add")])
 DAMAGE = {damage.name: damage for damage in DAMAGES}

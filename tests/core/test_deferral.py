@@ -5,11 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import BUILTINS, EVERY_ID, GITHUB, ME, Board, board, boards, tool, views
 
-from pegboard.core.deferral import ConversationTools, MaterializedTools, always_shown_tools, conversation_tools
-from pegboard.core.ids import BuiltinKey, ToolId
-from pegboard.core.presentations.presenting import DEFAULT_MATERIALIZED, MAX_MATERIALIZED
-from pegboard.core.resolve import OpenTool, Resolution, resolve
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import OpenTool, Resolution, resolve
+from pegboard.core.model.ids import BuiltinKey, ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import DEFAULT_MATERIALIZED, MAX_MATERIALIZED
+from pegboard.core.presentations.own_tools import (
+    ConversationTools,
+    MaterializedTools,
+    always_shown_tools,
+    conversation_tools,
+)
 
 found_ids = st.lists(st.sampled_from(EVERY_ID), max_size=12)
 histories = st.lists(found_ids, max_size=5)

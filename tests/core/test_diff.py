@@ -9,7 +9,10 @@ from tests.core.boards import GITHUB, json_objects, spec, texts
 from tests.core.spec_changes import CHANGES, Changed
 from tests.support.collect_failures import each_case
 
-from pegboard.core.diff import (
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.review.diff import (
     AnnotationChange,
     MissingMember,
     ParameterAddition,
@@ -21,8 +24,6 @@ from pegboard.core.diff import (
     describe_change,
     diff_specs,
 )
-from pegboard.core.ids import ToolId
-from pegboard.core.tool import Json, JsonObject, ToolSpec
 
 MISSING = MissingMember()
 LONG = "Reads a file of the project and returns its text, with the line numbers in front of each line."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.echo import PinnedValueMask, maskable_texts
+from pegboard.core.overrides.schema import PinnedValueMask, maskable_texts
 
 SECRET = 'k3y/with "quotes" & ü\\'
 ECHO = PinnedValueMask(maskable_texts([SECRET]))

@@ -8,15 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import GITHUB, ME, NOW, board, tool
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.commands import Command, CommandRejection, EditOverride, SetSwitch, apply_command
-from pegboard.core.confirmation import ConfirmationMode
-from pegboard.core.editing import OverrideEdit
-from pegboard.core.ids import BadId, PrincipalId, ToolId, ToolsetId
-from pegboard.core.override import OVERRIDE_FIELDS, Override, parse_target
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Policy, Switch
-from pegboard.core.server import DeclaredAt, InstalledBy
+from pegboard.core.commands.commands import Command, EditOverride, SetSwitch, apply_command
+from pegboard.core.model.confirmation import ConfirmationMode
+from pegboard.core.model.ids import BadId, PrincipalId, ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.server import DeclaredAt, InstalledBy
+from pegboard.core.overrides.model import (
+    OVERRIDE_FIELDS,
+    ArgumentOverride,
+    Override,
+    OverrideEdit,
+    freeze_json,
+    parse_target,
+)
+from pegboard.core.policy.policy import Policy, Switch
 
 DEV = ToolsetId("dev")
 READ = ToolId(GITHUB, "read")

@@ -5,13 +5,12 @@ from dataclasses import replace
 import pytest
 from tests.core.boards import FILE, GITHUB, ME, NOW, Board, board, tool
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.effects import IneffectiveField, OverrideEffect, ineffective_fields, override_effects
-from pegboard.core.ids import ServerKey, ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Switch
-from pegboard.core.tool import ToolSpec
+from pegboard.core.explain.effects import IneffectiveField, OverrideEffect, ineffective_fields, override_effects
+from pegboard.core.model.ids import ServerKey, ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
+from pegboard.core.policy.policy import Switch
 
 DEV = ToolsetId("dev")
 READ, WRITE = ToolId(GITHUB, "read"), ToolId(GITHUB, "write")

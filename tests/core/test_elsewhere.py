@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import FILE, GITHUB, TOOLSETS, Board, board, boards, tool
 
-from pegboard.core.elsewhere import MAX_CALLERS, CallerWithout, callers_without
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId, ToolsetId
-from pegboard.core.policy import Policy
-from pegboard.core.principal import Principal
-from pegboard.core.resolve import HiddenTool, resolve
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import HiddenTool, resolve
+from pegboard.core.explain.explain import MAX_CALLERS, CallerWithout, callers_without
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId, ToolsetId
+from pegboard.core.model.principals import Principal
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.policy.policy import Policy
 
 READ = ToolId(GITHUB, "read")
 BOARD = board([tool(GITHUB, "read")])

@@ -3,17 +3,20 @@
 import pytest
 from tests.core.boards import DEV_FILES, FILE, GITHUB, ME, NOW, OFF, Board, board, tool
 
-from pegboard.core.explain import RULE_QUESTIONS, DecisionStep, DecisionTrail, explain
-from pegboard.core.ids import PrincipalId, ToolId, ToolsetId, WireName
-from pegboard.core.passage import HiddenByGrants, HiddenByNarrowerView, HiddenBySelection
-from pegboard.core.policy import GrantSource, PrincipalGrants, Switch
-from pegboard.core.presentations import PinnedEntry, PresentationMode, PresentationSettings
-from pegboard.core.removal import describe_selection
-from pegboard.core.resolve import HiddenTool, LockedTool, OpenTool
-from pegboard.core.rules import RULES
-from pegboard.core.selection import AllToolsets, Selection, TheseToolsets
-from pegboard.core.status import OwnerOff, SwitchedOff
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool
+from pegboard.core.decision.rules import RULES
+from pegboard.core.decision.status import OwnerOff, SwitchedOff
+from pegboard.core.decision.visibility import (
+    HiddenByGrants,
+    HiddenByNarrowerView,
+    HiddenBySelection,
+    describe_selection,
+)
+from pegboard.core.explain.explain import RULE_QUESTIONS, DecisionStep, DecisionTrail, explain
+from pegboard.core.model.ids import PrincipalId, ToolId, ToolsetId, WireName
+from pegboard.core.model.selection import AllToolsets, Selection, TheseToolsets, View
+from pegboard.core.model.settings import PinnedEntry, PresentationMode, PresentationSettings
+from pegboard.core.policy.policy import GrantSource, PrincipalGrants, Switch
 
 READ = ToolId(GITHUB, "read")
 BOARD = board([tool(GITHUB, "read"), tool(DEV_FILES, "write")])

@@ -11,8 +11,9 @@ from tests.core.boards import GITHUB, json_objects, json_values, spec, texts
 from tests.core.spec_changes import CHANGES, Changed
 from tests.support.collect_failures import each_case
 
-from pegboard.core.ids import ToolId
-from pegboard.core.tool import Json, JsonObject, Tool, ToolHints, ToolSpec, _canonical_pieces, _dumps, canonical_json
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.tool import Tool, ToolHints, ToolSpec, _canonical_pieces, _dumps, canonical_json
 
 
 @st.composite

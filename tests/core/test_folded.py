@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.test_fingerprints import nested
 
-from pegboard.core.folded import MAX_DEPTH, Json, JsonObject, LazyJson, lazy_json
-from pegboard.core.tool import ToolSpec, canonical_json
+from pegboard.core.json.values import MAX_DEPTH, Json, JsonObject, LazyJson, lazy_json
+from pegboard.core.model.tool import ToolSpec, canonical_json
 
 texts = st.text(st.characters(codec=None), max_size=8)  # halves of characters too
 values: st.SearchStrategy[Json] = st.recursive(

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import EVERY_ID, ME
 
-from pegboard.core.handle import (
+from pegboard.core.model.ids import PrincipalId
+from pegboard.core.model.settings import MAX_MATERIALIZED
+from pegboard.core.presentations.own_tools import (
     EXPIRED_HANDLE,
     FOREIGN_HANDLE,
     HANDLE_PREFIX,
@@ -18,8 +20,6 @@ from pegboard.core.handle import (
     read_handle,
     tool_digest,
 )
-from pegboard.core.ids import PrincipalId
-from pegboard.core.presentations.presenting import MAX_MATERIALIZED
 
 KEY = bytes(range(32))
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)

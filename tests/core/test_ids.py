@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.core.boards import EVERY_ID, texts
 
-from pegboard.core.ids import (
+from pegboard.core.model.ids import (
     RESERVED_TOOLSETS,
     BadId,
     BuiltinKey,

@@ -24,22 +24,22 @@ from tests.core.imports import (
     server,
 )
 
-from pegboard.core.catalogue import Listing, ProviderAsleep, ProviderUp, build_catalogue
-from pegboard.core.commands import AddServer, Command, CommandRejection, RemoveServer, SetSwitch, apply_command
-from pegboard.core.ids import ID_RULE, PrincipalId, ToolId, ToolsetId
-from pegboard.core.imported import InstallToolset, RemoveToolset
-from pegboard.core.misfit import override_misfits
-from pegboard.core.override import Override
-from pegboard.core.own import OwnTools
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, id_clashes
-from pegboard.core.principal import Principal
-from pegboard.core.resolve import LockedTool, OpenTool, resolve
-from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
-from pegboard.core.status import SwitchedOff, explain_reason
-from pegboard.core.tool import Tool
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
+from pegboard.core.commands.commands import AddServer, Command, RemoveServer, SetSwitch, apply_command
+from pegboard.core.commands.toolset_install import InstallToolset, RemoveToolset
+from pegboard.core.decision.resolve import LockedTool, OpenTool, resolve
+from pegboard.core.decision.status import SwitchedOff, explain_reason
+from pegboard.core.explain.effects import override_misfits
+from pegboard.core.model.catalogue import Listing, ProviderAsleep, ProviderUp, build_catalogue
+from pegboard.core.model.ids import ID_RULE, PrincipalId, ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.principals import Principal
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import DeclaredAt, Server, Stdio, Trust
+from pegboard.core.model.tool import OwnTools, Tool
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, id_clashes
 
 LATER = NOW + timedelta(days=1)
 YOU = PrincipalId("you")

@@ -7,14 +7,14 @@ from tests.core.boards import ME, key, spec
 from tests.core.imports import FETCH, ID, KIT, installing, own, own_tool, policy, server
 from tests.core.test_imported import LATER, YOU, done
 
-from pegboard.core.catalogue import Listing, ProviderUp
-from pegboard.core.commands import TakeBaseline
-from pegboard.core.ids import ServerKey, ToolId
-from pegboard.core.imported import InstallToolset, RemoveToolset
-from pegboard.core.policy import Approval
-from pegboard.core.running import awaits_first_sight
-from pegboard.core.server import Trust
-from pegboard.core.tool import Tool, ToolSpec
+from pegboard.core.commands.commands import TakeBaseline
+from pegboard.core.commands.first_sight import awaits_first_sight
+from pegboard.core.commands.toolset_install import InstallToolset, RemoveToolset
+from pegboard.core.model.catalogue import Listing, ProviderUp
+from pegboard.core.model.ids import ServerKey, ToolId
+from pegboard.core.model.server import Trust
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.policy.policy import Approval
 
 
 def test_what_looks_sound_is_approved_at_the_first_import_and_at_no_other() -> None:

@@ -19,26 +19,25 @@ from tests.core.imports import (
     server,
 )
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.commands import apply_command
-from pegboard.core.ids import ToolId, ToolsetKey
-from pegboard.core.imported import InstallToolset
-from pegboard.core.installing import (
+from pegboard.core.commands.commands import apply_command
+from pegboard.core.commands.toolset_install import InstallToolset
+from pegboard.core.model.ids import ToolId, ToolsetKey
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.server import Connection, Container, Http, Server, Stdio, Trust
+from pegboard.core.model.tool import MIB, ContainerImage, OwnTools, PythonTool, ToolsetLimits
+from pegboard.core.model.toolset import FileKind, ToolsetFile
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
+from pegboard.core.policy.policy import Approval, Policy, PolicyDecisions
+from pegboard.core.toolsets.preview import (
     InstallDifferences,
     PartChange,
     PartDifference,
     ToolDifference,
     VersionChange,
+    describe_connection,
     install_differences,
 )
-from pegboard.core.override import Override
-from pegboard.core.own import MIB, ContainerImage, OwnTools, PythonTool, ToolsetLimits
-from pegboard.core.pattern import Pattern
-from pegboard.core.plan import describe_install, partly_described_tools
-from pegboard.core.policy import Approval, Policy, PolicyDecisions
-from pegboard.core.reached import describe_connection
-from pegboard.core.server import Connection, Container, Http, Server, Stdio, Trust
-from pegboard.core.toolset import FileKind, ToolsetFile
+from pegboard.core.toolsets.report import describe_install, partly_described_tools
 
 SECRET = "hunter2"
 NEW = (

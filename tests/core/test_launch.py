@@ -21,25 +21,24 @@ from tests.core.boards import (
 )
 from tests.core.launching import launches
 
-from pegboard.core.catalogue import ProviderStart
-from pegboard.core.explain import DecisionStep, explain
-from pegboard.core.ids import BadId, SourceKey, ToolId
-from pegboard.core.launch import (
+from pegboard.core.decision.resolve import HiddenTool, OpenTool, resolve
+from pegboard.core.decision.unknown_names import unmatched_launch_entries
+from pegboard.core.decision.visibility import HiddenByLaunchFilter, explain_hidden, hidden_remedy
+from pegboard.core.explain.explain import DecisionStep, explain
+from pegboard.core.model.catalogue import ProviderStart
+from pegboard.core.model.ids import BadId, SourceKey, ToolId
+from pegboard.core.model.patterns import (
     NO_FILTER,
     Allowance,
     LaunchBlock,
     LaunchFilter,
+    Pattern,
     allowance,
     parse_launch_filter,
     parse_launch_pattern,
 )
-from pegboard.core.launch_vain import unmatched_launch_entries
-from pegboard.core.offers import ResourcesOutOfView, explain_not_visible, resource_visibility
-from pegboard.core.passage import HiddenByLaunchFilter
-from pegboard.core.pattern import Pattern
-from pegboard.core.removal import explain_hidden, hidden_remedy
-from pegboard.core.resolve import HiddenTool, OpenTool, resolve
-from pegboard.core.view import View
+from pegboard.core.model.selection import View
+from pegboard.core.resources.visibility import ResourcesOutOfView, explain_not_visible, resource_visibility
 
 READ, WRITE = ToolId(GITHUB, "read"), ToolId(DEV_FILES, "write")
 

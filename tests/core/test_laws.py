@@ -26,13 +26,12 @@ from tests.core.boards import (
 )
 from tests.core.spec_changes import CHANGES, Changed
 
-from pegboard.core.call import ToolCall
-from pegboard.core.ids import ToolId
-from pegboard.core.launch import Allowance, LaunchFilter
-from pegboard.core.resolve import judge_listing, judge_tool
-from pegboard.core.rules import RULES, Rule
-from pegboard.core.selection import Selection, ToolsetChoice
-from pegboard.core.view import View
+from pegboard.core.calls.call import ToolCall
+from pegboard.core.decision.resolve import judge_listing, judge_tool
+from pegboard.core.decision.rules import RULES, Rule
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.patterns import Allowance, LaunchFilter
+from pegboard.core.model.selection import Selection, ToolsetChoice, View
 
 CORE = laws.Core()
 

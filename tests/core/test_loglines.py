@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.core.loglines import LogLineLevel, log_levels
+from pegboard.core.model.text import LogLineLevel, log_levels
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 import pytest
 from tests.core.boards import GITHUB, NOW, Board, board, key, tool
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.catalogue import ProviderDown
-from pegboard.core.code import PYTHON_ID
-from pegboard.core.ids import BUILTIN, BuiltinKey, ToolId, ToolsetId
-from pegboard.core.misfit import OverrideMisfit, override_misfits
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
+from pegboard.core.explain.effects import OverrideMisfit, override_misfits
+from pegboard.core.model.catalogue import ProviderDown
+from pegboard.core.model.ids import BUILTIN, BuiltinKey, ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.settings import PYTHON_ID
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
 
 DEV = ToolsetId("dev")
 READ = ToolId(GITHUB, "read")

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import BUILTINS, DEV_FILES, DOCS_FILES, GITHUB, MATH, SOURCES, key, texts
 
-from pegboard.core.ids import ToolId, WireName
-from pegboard.core.naming import assign_wire_names, hashed_name, is_hashed, long_names
+from pegboard.core.model.ids import ToolId, WireName
+from pegboard.core.model.wire_names import assign_wire_names, hashed_name, is_hashed, long_names
 
 LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 hostile_names = st.one_of(

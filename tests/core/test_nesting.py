@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core import nesting
-from pegboard.core.nesting import count_values, has_more_values_than, is_deeper_than
-from pegboard.core.tool import Json
+from pegboard.core.json import values as nesting
+from pegboard.core.json.values import Json, count_values, has_more_values_than, is_deeper_than
 
 VALUES: st.SearchStrategy[Json] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(alphabet='[]{}"\\,é\n') | st.floats(allow_nan=False),

@@ -24,11 +24,32 @@ from tests.core.boards import (
     views,
 )
 
-from pegboard.core.ask import NotVisible, ResourceMethod, ResourceRequest, RoutedRequest, route_request, source_for_uri
-from pegboard.core.catalogue import Catalogue, ProviderDown
-from pegboard.core.ids import ToolsetId, WireName
-from pegboard.core.offer import PromptEntry, ProviderResources, ResourceEntry, ResourceTemplate, is_same_resources
-from pegboard.core.offers import (
+from pegboard.core.decision.status import OwnerOff, ProviderUnavailable, ServerInQuarantine
+from pegboard.core.decision.visibility import HiddenByNarrowerView
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import (
+    Catalogue,
+    PromptEntry,
+    ProviderDown,
+    ProviderResources,
+    ResourceEntry,
+    ResourceTemplate,
+    is_same_resources,
+)
+from pegboard.core.model.ids import ToolsetId, WireName
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.server import Trust
+from pegboard.core.policy.policy import Denial
+from pegboard.core.resources.requests import (
+    NotVisible,
+    ResourceMethod,
+    ResourceRequest,
+    RoutedRequest,
+    route_request,
+    source_for_uri,
+)
+from pegboard.core.resources.visibility import (
     ResourcesOutOfView,
     ResourcesVisible,
     ResourcesWithheld,
@@ -38,14 +59,6 @@ from pegboard.core.offers import (
     resolve_resources,
     resource_visibility,
 )
-from pegboard.core.passage import HiddenByNarrowerView
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Denial
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.server import Trust
-from pegboard.core.status import OwnerOff, ProviderUnavailable, ServerInQuarantine
-from pegboard.core.tool import Json
-from pegboard.core.view import View
 
 
 def stocked(made: Board) -> Board:

@@ -3,12 +3,12 @@
 import pytest
 from tests.core.boards import GITHUB, MATH
 
-from pegboard.core.activity import OUTCOMES, DecisionSummary, describe_by_owner, describe_command
-from pegboard.core.commands import ApproveTool, ApproveTools, SetSwitch
-from pegboard.core.ids import ToolId
-from pegboard.core.outcomes import outcome_state
-from pegboard.core.settling import SetToolSwitches
-from pegboard.core.tool import ToolSpec
+from pegboard.core.calls.activity import OUTCOMES, DecisionSummary, describe_by_owner, describe_command
+from pegboard.core.commands.base import SetToolSwitches
+from pegboard.core.commands.commands import ApproveTool, ApproveTools, SetSwitch
+from pegboard.core.explain.states import outcome_state
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.tool import ToolSpec
 
 READ, WRITE, ADD = ToolId(GITHUB, "read"), ToolId(GITHUB, "write"), ToolId(MATH, "add")
 SPEC = ToolSpec("read")

@@ -9,24 +9,25 @@ from hypothesis import strategies as st
 from tests.core.boards import BUILTINS, DEV_FILES, DOCS_FILES, GITHUB, ME, NOW, Board, board, tool
 from tests.core.laws import call, fits
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.call import AdmittedCall, admit
-from pegboard.core.commands import SetOverride, apply_command
-from pegboard.core.confirmation import ConfirmationMode
-from pegboard.core.ids import ToolId, ToolsetId
-from pegboard.core.override import (
+from pegboard.core.calls.call import AdmittedCall, admit
+from pegboard.core.commands.commands import SetOverride, apply_command
+from pegboard.core.decision.resolve import LockedTool, OpenTool, resolve
+from pegboard.core.decision.status import LockStatus
+from pegboard.core.model.confirmation import ConfirmationMode
+from pegboard.core.model.ids import ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import View
+from pegboard.core.overrides.model import (
     NO_OVERRIDE,
     OVERRIDE_FIELDS,
+    ArgumentOverride,
     EffectiveOverride,
     Override,
     OverrideIndex,
+    freeze_json,
     merge_overrides,
 )
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Policy, Switch
-from pegboard.core.resolve import LockedTool, OpenTool, resolve
-from pegboard.core.status import LockStatus
-from pegboard.core.view import View
+from pegboard.core.policy.policy import Policy, Switch
 
 READ = ToolId(GITHUB, "read")
 DEV = ToolsetId("dev")

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.core.boards import DEV_FILES, DOCS_FILES, EVERY_ID, GITHUB, MATH, texts
 
-from pegboard.core.ids import BadId, BuiltinKey, SourceKey, ToolId
-from pegboard.core.pattern import MAX_PATTERN_CHARS, Pattern, PatternSet, is_pattern, matches_glob, parse_pattern
+from pegboard.core.model.ids import BadId, BuiltinKey, SourceKey, ToolId
+from pegboard.core.model.patterns import MAX_PATTERN_CHARS, Pattern, PatternSet, is_pattern, matches_glob, parse_pattern
 
 globs = st.lists(
     st.sampled_from(["*", "?", "[", "]", "!", "-", "a", "b", "ab", "^", "\\", "\n", "[a-c]", "[!a]"]), max_size=8

@@ -13,15 +13,14 @@ from tests.core.pinning import DEV, READ, overridden, pinned, saying, seen, sent
 from tests.support.collect_failures import each_case
 from tests.support.sentences import unfit_arguments
 
-from pegboard.core.argument import ArgumentOverride, normalize_name
-from pegboard.core.call import AdmittedCall, admit
-from pegboard.core.effects import HIDDEN_FROM_CALLERS, NOT_SENT_TO_SERVER, SENT_TO_SERVER, override_effects
-from pegboard.core.ids import ToolId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.resolve import LockedTool, resolve
-from pegboard.core.tool import Json, JsonObject
-from pegboard.core.view import View
+from pegboard.core.calls.call import AdmittedCall, admit
+from pegboard.core.decision.resolve import LockedTool, resolve
+from pegboard.core.explain.effects import HIDDEN_FROM_CALLERS, NOT_SENT_TO_SERVER, SENT_TO_SERVER, override_effects
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import View
+from pegboard.core.overrides.model import ArgumentOverride, Override, normalize_name
 
 EVERY = Pattern("*", "*")
 ROOMY: JsonObject = {"type": "object", "properties": {"dir": {"type": "string"}}}

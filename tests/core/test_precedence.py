@@ -23,16 +23,10 @@ from tests.core.boards import (
 )
 from tests.core.laws import call, fits
 
-from pegboard.core.call import LockedToolRefusal, admit, refusal_text
-from pegboard.core.catalogue import Health, ProviderDown, ProviderNeedsSignIn, ProviderOff, ProviderStart, ProviderUp
-from pegboard.core.ids import ToolId, ToolsetKey
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Denial, Policy, PolicyDecisions, Switch
-from pegboard.core.resolve import LockedTool, OpenTool, Resolution, judge_tool, resolve
-from pegboard.core.rules import Rule
-from pegboard.core.server import DeclaredAt, OnlyTools, Trust
-from pegboard.core.status import (
+from pegboard.core.calls.call import LockedToolRefusal, admit, refusal_text
+from pegboard.core.decision.resolve import LockedTool, OpenTool, Resolution, judge_tool, resolve
+from pegboard.core.decision.rules import Rule
+from pegboard.core.decision.status import (
     REMEDIES,
     ChangedSinceApproval,
     DeniedByOverride,
@@ -51,9 +45,22 @@ from pegboard.core.status import (
     remedy_for,
     status_of,
 )
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
+from pegboard.core.model.catalogue import (
+    Health,
+    ProviderDown,
+    ProviderNeedsSignIn,
+    ProviderOff,
+    ProviderStart,
+    ProviderUp,
+)
+from pegboard.core.model.ids import ToolId, ToolsetKey
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import DeclaredAt, OnlyTools, Trust
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import Denial, Policy, PolicyDecisions, Switch
 
 READ = ToolId(GITHUB, "read")
 OPEN_BOARD = board([tool(GITHUB, "read"), tool(GITHUB, "write"), tool(DEV_FILES, "read"), tool(MATH, "add")])

@@ -24,7 +24,7 @@ from tests.core.boards import (
 )
 from tests.core.laws import call, fits, opened
 
-from pegboard.core.call import (
+from pegboard.core.calls.call import (
     AdmittedCall,
     BadArguments,
     LockedToolRefusal,
@@ -33,17 +33,23 @@ from pegboard.core.call import (
     find_open_tool,
     refusal_text,
 )
-from pegboard.core.code import python_tool
-from pegboard.core.ids import ToolId, WireName
-from pegboard.core.presentations import PinnedEntry, PresentationMode, PresentationSettings, code, meta, search
-from pegboard.core.presentations.choice import choose_presentation
+from pegboard.core.decision.resolve import OpenTool, Resolution, resolve
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.ids import ToolId, WireName
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import PinnedEntry, PresentationMode, PresentationSettings, python_tool
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.presentations import code, meta, search
 from pegboard.core.presentations.costs import PRESENTATION_TOOLS, PresentationCost, presentation_costs
-from pegboard.core.presentations.kept import MAX_PINNED, open_pinned_tools, pinned_tools, unmatched_pinned_entries
-from pegboard.core.presentations.mending import MAX_SCHEMA_CHARS, schema_hint
-from pegboard.core.resolve import OpenTool, Resolution, resolve
-from pegboard.core.tokens import rough_tool_cost
-from pegboard.core.tool import JsonObject, Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.presentations.entries import rough_tool_cost
+from pegboard.core.presentations.own_tools import (
+    MAX_PINNED,
+    choose_presentation,
+    open_pinned_tools,
+    pinned_tools,
+    unmatched_pinned_entries,
+)
+from pegboard.core.presentations.search import MAX_SCHEMA_CHARS, schema_hint
 
 TAKEN = frozenset({*meta.TOOLS, *search.TOOLS})
 

@@ -5,13 +5,12 @@ from dataclasses import replace
 import pytest
 from tests.core.boards import FILE, GITHUB, MATH, board, tool
 
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolsetId
-from pegboard.core.passage import HiddenByGrants
-from pegboard.core.policy import DeclaredSettings, GrantSource, Policy, PolicyDecisions, PrincipalGrants
-from pegboard.core.principal import Principal
-from pegboard.core.resolve import HiddenTool, resolve
-from pegboard.core.scope import TokenScope
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import HiddenTool, resolve
+from pegboard.core.decision.visibility import HiddenByGrants
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId, ToolsetId
+from pegboard.core.model.principals import Principal, TokenScope
+from pegboard.core.model.selection import View
+from pegboard.core.policy.policy import DeclaredSettings, GrantSource, Policy, PolicyDecisions, PrincipalGrants
 
 ALICE, BOB, MALLORY = map(PrincipalId, ("alice", "bob", "mallory"))
 DEV, DOCS = ToolsetId("dev"), ToolsetId("docs")

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pegboard.core.python_text import literal_value, parse_module
-from pegboard.prompts.alone import parse_lone_call
-from pegboard.prompts.shapes import ToolShape
-from pegboard.providers.builtin.sandbox.last_line import name_last_line
-from pegboard.providers.builtin.sandbox.prelude import WorkerProgram
-from pegboard.providers.builtin.sandbox.readable import parse_program
+from pegboard.core.model.python_text import literal_value, parse_module
+from pegboard.prompts.spans import parse_lone_call
+from pegboard.prompts.tool_shape import ToolShape
+from pegboard.providers.sandbox.checks.program import parse_program
+from pegboard.providers.sandbox.prelude import WorkerProgram, name_last_line
 
 SHOUTING = "1if 1else 1\n" * 5_000
 SEARCH = ToolShape("tool_search", "", {"type": "object"})
@@ -43,7 +42,7 @@ def test_other_warnings_are_shown_as_before() -> None:
 @pytest.mark.behaviour("code.no_warnings_in_the_log")
 def test_nothing_else_in_this_process_parses_python() -> None:
     """What runs within the sandbox's own process, whose output is the program's, is another matter."""
-    inside = SOURCES / "providers/builtin/sandbox/full/inside"
+    inside = SOURCES / "providers/sandbox/jail/inside"
     parsing = {
         str(file.relative_to(SOURCES))
         for file in SOURCES.rglob("*.py")
@@ -52,4 +51,4 @@ def test_nothing_else_in_this_process_parses_python() -> None:
         for node in ast.walk(ast.parse(file.read_bytes(), str(file)))
         if isinstance(node, ast.Call) and ast.unparse(node.func) in {"ast.parse", "compile", "eval", "exec"}
     }
-    assert parsing == {"core/python_text.py"}
+    assert parsing == {"core/model/python_text.py"}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pegboard.core.question import ELICITATION, ROOTS, SAMPLING, refuse_question
-from pegboard.core.tool import Json
+from pegboard.core.calls.tickets import ELICITATION, ROOTS, SAMPLING, refuse_question
+from pegboard.core.json.values import Json
 
 
 @pytest.mark.behaviour("mcp.in.asks_only_what_the_client_knows")

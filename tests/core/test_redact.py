@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.collect_failures import each_case
 
-from pegboard.core.redact import NO_DISPLAY_LIMITS, DisplayLimits, Redaction, is_cut, is_secret, redact_line
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
+from pegboard.core.model.redaction import NO_DISPLAY_LIMITS, DisplayLimits, Redaction, is_cut, is_secret, redact_line
 
 USUAL = Redaction()
 

@@ -18,9 +18,10 @@ from tests.core.boards import (
     tool,
 )
 
-from pegboard.core.ids import BUILTIN, ID_RULE, BadId, LegacyToolId, ServerId, ToolId, ToolsetId, is_id
-from pegboard.core.pattern import Pattern
-from pegboard.core.reference import (
+from pegboard.core.decision.resolve import build_directory, resolve
+from pegboard.core.model.ids import BUILTIN, ID_RULE, BadId, LegacyToolId, ServerId, ToolId, ToolsetId, is_id
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.references import (
     NameReference,
     Reference,
     ReferenceKind,
@@ -33,8 +34,7 @@ from pegboard.core.reference import (
     find_toolset,
     parse_reference,
 )
-from pegboard.core.resolve import build_directory, resolve
-from pegboard.core.view import View
+from pegboard.core.model.selection import View
 
 READ, WRITE = ToolId(GITHUB, "read"), ToolId(GITHUB, "write")
 DEV_READ, DOCS_READ = ToolId(DEV_FILES, "read"), ToolId(DOCS_FILES, "read")

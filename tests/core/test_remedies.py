@@ -3,21 +3,23 @@
 import pytest
 from tests.core.boards import GITHUB, NOW
 
-from pegboard.core.catalogue import ProviderDown
-from pegboard.core.ids import ToolId, ToolsetId
-from pegboard.core.outage import UnsetSecret, find_needed_secret, find_unset_secret
-from pegboard.core.status import (
+from pegboard.core.decision.status import (
     REMEDIES,
     LockStatus,
     NoApproval,
     NoToolListYet,
     ProviderUnavailable,
     UndeterminedState,
+    UnsetSecret,
     explain_reason,
+    find_needed_secret,
+    find_unset_secret,
     general_remedy,
     operator_detail,
     remedy_for,
 )
+from pegboard.core.model.catalogue import ProviderDown
+from pegboard.core.model.ids import ToolId, ToolsetId
 
 READ = ToolId(GITHUB, "read")
 

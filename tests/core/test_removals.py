@@ -7,17 +7,14 @@ from hypothesis import given
 from tests.core.boards import FILE, GITHUB, ME, NOW, OFF, Board, board, boards, tool, views
 from tests.core.launching import launches
 
-from pegboard.core.api_token import ApiToken
-from pegboard.core.ids import PrincipalId, ToolId, ToolsetId, ToolsetKey
-from pegboard.core.launch import LaunchFilter
-from pegboard.core.passage import HiddenByGrants, HiddenBySelection
-from pegboard.core.policy import GrantSource, PrincipalGrants
-from pegboard.core.remaining import remaining_reasons
-from pegboard.core.removal import explain_hidden, hidden_remedy
-from pegboard.core.resolve import HiddenTool, LockedTool, build_visibility_filter, resolve
-from pegboard.core.scope import TokenScope
-from pegboard.core.selection import AllToolsets, Selection, TheseToolsets
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import HiddenTool, LockedTool, build_visibility_filter, resolve
+from pegboard.core.decision.visibility import HiddenByGrants, HiddenBySelection, explain_hidden, hidden_remedy
+from pegboard.core.explain.explain import remaining_reasons
+from pegboard.core.model.ids import PrincipalId, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.model.patterns import LaunchFilter
+from pegboard.core.model.principals import ApiToken, TokenScope
+from pegboard.core.model.selection import AllToolsets, Selection, TheseToolsets, View
+from pegboard.core.policy.policy import GrantSource, PrincipalGrants
 
 READ = ToolId(GITHUB, "read")
 BOARD = board([tool(GITHUB, "read")])

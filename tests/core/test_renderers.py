@@ -7,21 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.renderers import (
-    DEFAULT_RENDERER,
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.renderers.catalogue import DEFAULT_RENDERER, RENDERER_NAMES, RENDERERS, Renderer, find_renderer
+from pegboard.core.renderers.render import (
     REFERENCE_ROOTS,
-    RENDERER_NAMES,
-    RENDERERS,
     RenderContext,
     RenderedCall,
-    Renderer,
     config_problems,
-    find_renderer,
     render_call,
     renderer_problem,
     return_value,
 )
-from pegboard.core.tool import Json, JsonObject
 
 CALL = RenderContext(
     {"path": "a.py", "lines": [1, 2, {"deep": True}], "odd name": "x"},

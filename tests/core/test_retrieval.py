@@ -22,15 +22,16 @@ from tests.core.boards import (
 )
 from tests.core.found import DAMAGE, ask, everything, locked, made, names, plain
 
-from pegboard.core.catalogue import Catalogue, ProviderDown, ProviderNeedsSignIn
-from pegboard.core.ids import ToolId
-from pegboard.core.override import Override
-from pegboard.core.resolve import LockedTool, OpenTool, resolve
-from pegboard.core.retrieval import MAX_LOCKED_RESULTS, AnswerDetail, ToolSearchQuery, search_tools
-from pegboard.core.status import REMEDIES, LockStatus, general_remedy
-from pegboard.core.told import agent_visible_spec
-from pegboard.core.tool import JsonObject, Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import LockedTool, OpenTool, resolve
+from pegboard.core.decision.status import REMEDIES, LockStatus, general_remedy
+from pegboard.core.decision.visibility import agent_visible_spec
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.catalogue import Catalogue, ProviderDown, ProviderNeedsSignIn
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.overrides.model import Override
+from pegboard.core.presentations.retrieval import MAX_LOCKED_RESULTS, AnswerDetail, ToolSearchQuery, search_tools
 
 BOARD = board([made("issue_a", "A."), made("issue_b", "B."), made("issue_c", "C."), made("pull", "P.")])
 

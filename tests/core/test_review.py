@@ -24,22 +24,27 @@ from tests.core.boards import (
 )
 from tests.core.spec_changes import CHANGES, Changed
 
-from pegboard.core.commands import (
+from pegboard.core.commands.commands import (
     AddServer,
     ApproveTool,
     ApproveTools,
     BlockTool,
     Command,
-    CommandRejection,
     ReleaseServer,
     SetSwitch,
     apply_command,
 )
-from pegboard.core.ids import PrincipalId, ServerKey, ToolId
-from pegboard.core.policy import Policy, Switch
-from pegboard.core.principal import Principal
-from pegboard.core.resolve import LockedTool, resolve
-from pegboard.core.review import (
+from pegboard.core.commands.first_sight import first_sight_command, servers_to_run
+from pegboard.core.decision.resolve import LockedTool, resolve
+from pegboard.core.decision.status import LockStatus, ServerInQuarantine, SwitchedOff, explain_reason, remedy_for
+from pegboard.core.model.ids import PrincipalId, ServerKey, ToolId
+from pegboard.core.model.principals import Principal
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Trust
+from pegboard.core.model.tool import Fingerprint
+from pegboard.core.policy.policy import Policy, Switch
+from pegboard.core.review.review import (
     ApprovalState,
     Risk,
     approvable_together,
@@ -51,11 +56,6 @@ from pegboard.core.review import (
     preview_approvals,
     review_tool,
 )
-from pegboard.core.running import first_sight_command, servers_to_run
-from pegboard.core.server import Trust
-from pegboard.core.status import LockStatus, ServerInQuarantine, SwitchedOff, explain_reason, remedy_for
-from pegboard.core.tool import Fingerprint
-from pegboard.core.view import View
 
 READ, WRITE, LIST = tool(GITHUB, "read"), tool(GITHUB, "write"), tool(DEV_FILES, "list")
 BOARD = board([READ, WRITE, LIST], trust=Trust.STRICT)

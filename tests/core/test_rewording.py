@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.rewording import MAX_PIECES, MAX_TEXT_CHARS, DiffPiece, PieceKind, diff_words, harmless_text
+from pegboard.core.review.text_diff import MAX_PIECES, MAX_TEXT_CHARS, DiffPiece, PieceKind, diff_words, harmless_text
 
 KEPT, REMOVED, ADDED = PieceKind.KEPT, PieceKind.REMOVED, PieceKind.ADDED
 

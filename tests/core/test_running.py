@@ -5,7 +5,12 @@ from dataclasses import replace
 import pytest
 from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, MATH, ME, NOW, OFF, board, key, server, tool, toolset
 
-from pegboard.core.catalogue import (
+from pegboard.core.commands.commands import TakeBaseline
+from pegboard.core.commands.first_sight import connection_settings, first_sight_command, servers_to_run
+from pegboard.core.decision.resolve import LockedTool, OpenTool, resolve
+from pegboard.core.decision.status import SwitchedOff
+from pegboard.core.explain.what_if import VerdictChange, WhatIf, what_if
+from pegboard.core.model.catalogue import (
     Health,
     Listing,
     ProviderAsleep,
@@ -15,15 +20,9 @@ from pegboard.core.catalogue import (
     ProviderStart,
     ProviderUp,
 )
-from pegboard.core.commands import TakeBaseline
-from pegboard.core.ids import SourceKey, ToolId, ToolsetId
-from pegboard.core.resolve import LockedTool, OpenTool, resolve
-from pegboard.core.running import connection_settings, first_sight_command, servers_to_run
-from pegboard.core.selection import Selection
-from pegboard.core.server import StartOnDemand, Trust
-from pegboard.core.status import SwitchedOff
-from pegboard.core.view import View
-from pegboard.core.whatif import VerdictChange, WhatIf, what_if
+from pegboard.core.model.ids import SourceKey, ToolId, ToolsetId
+from pegboard.core.model.selection import Selection, View
+from pegboard.core.model.server import StartOnDemand, Trust
 
 READ, WRITE = tool(GITHUB, "read"), tool(GITHUB, "write")
 BOARD = board([READ, WRITE, tool(DEV_FILES, "read"), tool(DOCS_FILES, "read")], trust=Trust.BASELINE)

@@ -9,18 +9,12 @@ from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, json_objects, texts
 from tests.core.scan_texts import INNOCENT, ORDER, POISONED, QUIET, Case, tagged
 from tests.support.collect_failures import each_case
 
-from pegboard.core.ids import ServerKey
-from pegboard.core.scan import (
-    MAX_FINDINGS,
-    ScanFinding,
-    ScanFindingKind,
-    Severity,
-    is_poisoned,
-    other_tools,
-    other_tools_by_source,
-    scan_tool,
-)
-from pegboard.core.tool import Json, JsonObject, ToolSpec
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import ServerKey
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.scan.findings import ScanFinding, ScanFindingKind, Severity, is_poisoned
+from pegboard.core.scan.imitations import other_tools, other_tools_by_source
+from pegboard.core.scan.scanner import MAX_FINDINGS, scan_tool
 
 HARD, SOFT = Severity.HARD, Severity.SOFT
 

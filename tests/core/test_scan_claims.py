@@ -2,8 +2,10 @@
 
 import pytest
 
-from pegboard.core.scan import ScanFinding, ScanFindingKind, Severity, scan_tool
-from pegboard.core.tool import Json, JsonObject, ToolSpec
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.scan.findings import ScanFinding, ScanFindingKind, Severity
+from pegboard.core.scan.scanner import scan_tool
 
 HARD, SOFT = Severity.HARD, Severity.SOFT
 READS: JsonObject = {"readOnlyHint": True}

@@ -7,7 +7,7 @@ from tests.corpus.figures import HONEST, POISONED, results, tables
 from tests.corpus.measure import CORPUS, Figures, figures, main, samples
 from tests.docs.pages import page
 
-from pegboard.core.scan import ScanFindingKind, Severity
+from pegboard.core.scan.findings import ScanFindingKind, Severity
 
 
 @pytest.mark.behaviour("scanner.published_figures")

@@ -7,14 +7,12 @@ from tests.core.boards import json_objects, texts
 from tests.corpus.figures import HONEST, POISONED
 from tests.corpus.measure import CORPUS, samples
 
-from pegboard.core.scan import OtherTools
-from pegboard.core.scan import places as where
-from pegboard.core.scan.asking import is_secret_name
-from pegboard.core.scan.glance import QuickScan
-from pegboard.core.scan.scan import scan_alone
-from pegboard.core.scan.wording import text_marks
-from pegboard.core.scan.words import parse_word_set
-from pegboard.core.tool import ToolSpec
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.scan import text as where
+from pegboard.core.scan.imitations import OtherTools
+from pegboard.core.scan.scanner import QuickScan, scan_alone
+from pegboard.core.scan.text import parse_word_set
+from pegboard.core.scan.texts import is_secret_name, text_marks
 
 OTHERS = OtherTools.build((ToolSpec("send_email"), ToolSpec("readFile"), ToolSpec("a.b")), ("own_tool",))
 

@@ -4,11 +4,9 @@ from array import array
 
 import pytest
 
-from pegboard.core.scan import ScanFindingKind, Severity, scan_tool
-from pegboard.core.scan.finding import ScanFinding
-from pegboard.core.scan.memory import ScanCache, ToolScan
-from pegboard.core.scan.scan import scan_alone
-from pegboard.core.tool import Fingerprint, ToolSpec
+from pegboard.core.model.tool import Fingerprint, ToolSpec
+from pegboard.core.scan.findings import ScanFinding, ScanFindingKind, Severity
+from pegboard.core.scan.scanner import ScanCache, ToolScan, scan_alone, scan_tool
 
 NOTHING = ToolScan((), array("q"), False)
 FINDING = ScanFinding(Severity.HARD, ScanFindingKind.HIDDEN, ("name",), "The name is odd.")

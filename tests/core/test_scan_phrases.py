@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.scan import MAX_FINDINGS, ScanFindingKind, scan_tool
-from pegboard.core.scan.phrase import Phrase, build_phrases
-from pegboard.core.scan.words import WordSequence, split_words
-from pegboard.core.tool import JsonObject, ToolSpec
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.scan.findings import ScanFindingKind
+from pegboard.core.scan.phrases import Phrase, build_phrases
+from pegboard.core.scan.scanner import MAX_FINDINGS, scan_tool
+from pegboard.core.scan.text import WordSequence, split_words
 
 OTHERS = (ToolSpec("send_email"), ToolSpec("read_file"))
 

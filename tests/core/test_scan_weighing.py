@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.scan import ScanFinding, ScanFindingKind, Severity, scan_tool
-from pegboard.core.scan.sense import WordSense
-from pegboard.core.scan.senses import sense_of, senses_of, senses_of_unspaced
-from pegboard.core.scan.weighing import ORDER_KINDS, find_order, may_hold_order, weigh_sentence
-from pegboard.core.scan.words import SENTENCE, split_sentences, split_words
-from pegboard.core.tool import ToolSpec
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.scan.findings import ScanFinding, ScanFindingKind, Severity
+from pegboard.core.scan.scanner import scan_tool
+from pegboard.core.scan.senses import WordSense, sense_of, senses_of, senses_of_unspaced
+from pegboard.core.scan.sentences import ORDER_KINDS, find_order, may_hold_order, weigh_sentence
+from pegboard.core.scan.text import SENTENCE, split_sentences, split_words
 
 HARD, SOFT = Severity.HARD, Severity.SOFT
 

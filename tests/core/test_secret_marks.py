@@ -4,10 +4,16 @@ import json
 
 import pytest
 
-from pegboard.core.redact import DEFAULT_DISPLAY_LIMITS, NO_DISPLAY_LIMITS, Redaction, is_cut
-from pegboard.core.secret_marks import ArgumentDisplay, DisplayedArguments, describe_masking, exact_numbers, mask
-from pegboard.core.ticket import DISPLAY_LIMITS
-from pegboard.core.tool import Json, JsonObject
+from pegboard.core.calls.secret_arguments import (
+    ArgumentDisplay,
+    DisplayedArguments,
+    describe_masking,
+    exact_numbers,
+    mask,
+)
+from pegboard.core.calls.tickets import DISPLAY_LIMITS
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.redaction import DEFAULT_DISPLAY_LIMITS, NO_DISPLAY_LIMITS, Redaction, is_cut
 
 KEY = b"k" * 32
 PASSWORD: JsonObject = {"type": "string", "format": "password"}

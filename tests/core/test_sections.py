@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from tests.core.boards import GITHUB, json_objects, spec, texts
 from tests.core.spec_changes import CHANGES, Changed
 
-from pegboard.core.ids import ToolId
-from pegboard.core.rewording import DiffPiece, PieceKind
-from pegboard.core.sections import (
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.review.diff import (
     MAX_CHANGES,
     MAX_VALUE_CHARS,
     SpecChangeKind,
@@ -19,7 +20,7 @@ from pegboard.core.sections import (
     format_path,
     spec_sections,
 )
-from pegboard.core.tool import Json, JsonObject, ToolSpec
+from pegboard.core.review.text_diff import DiffPiece, PieceKind
 
 NOTE = ToolSpec(
     "read_note",

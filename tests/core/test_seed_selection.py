@@ -11,11 +11,18 @@ import pytest
 from tests.core.boards import ME, Board, board, tool
 from tests.core.laws import opened
 
-from pegboard.core.ids import ToolsetId, ToolsetKey
-from pegboard.core.reference import ReferenceKind, ToolDirectory, UnknownReference
-from pegboard.core.resolve import Resolution, build_directory, resolve
-from pegboard.core.selection import AllToolsets, SelectedTools, Selection, TheseToolsets, parse_toolsets, select_tools
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import Resolution, build_directory, resolve
+from pegboard.core.model.ids import ToolsetId, ToolsetKey
+from pegboard.core.model.references import ReferenceKind, ToolDirectory, UnknownReference
+from pegboard.core.model.selection import (
+    AllToolsets,
+    SelectedTools,
+    Selection,
+    TheseToolsets,
+    View,
+    parse_toolsets,
+    select_tools,
+)
 
 SEED = {
     "files": ["create_file", "get_file", "delete_file"],

@@ -7,11 +7,11 @@ from hypothesis import given
 from tests.core.boards import DEV_FILES, DOCS_FILES, ME, OFF, Board, board, boards, views
 from tests.core.found import ask, everything, locked, made, names
 
-from pegboard.core.ids import ToolId
-from pegboard.core.resolve import resolve
-from pegboard.core.retrieval import ToolSearchQuery, search_tools
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import resolve
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.presentations.retrieval import ToolSearchQuery, search_tools
 
 ELSEWHERE = ((DEV_FILES, "issue_f"), (DOCS_FILES, "issue_o"))
 

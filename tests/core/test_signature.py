@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import json_values, texts
 
-from pegboard.core.signature import MAX_SENTENCE_CHARS, MAX_SIGNATURE_CHARS, first_sentence, format_signature
-from pegboard.core.tool import Json, JsonObject, ToolSpec
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.presentations.entries import (
+    MAX_SENTENCE_CHARS,
+    MAX_SIGNATURE_CHARS,
+    first_sentence,
+    format_signature,
+)
 
 
 def line(

@@ -9,28 +9,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import GITHUB, ME, NOW, server, tool, toolset
 
-from pegboard.core.call import ToolCall
-from pegboard.core.commands import AddConsent, CommandRejection, RemoveServer, RevokeConsent, apply_command
-from pegboard.core.consent import Consent, NoExpiry, consent_end, find_consent
-from pegboard.core.ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
-from pegboard.core.leftover import needs_second_step
-from pegboard.core.naming import RESERVED_NAMES, assign_wire_names
-from pegboard.core.override import Override, OverrideIndex
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Policy, PolicyDecisions
-from pegboard.core.redact import Redaction, is_cut
-from pegboard.core.secret_marks import ArgumentDisplay
-from pegboard.core.ticket import (
+from pegboard.core.calls.call import ToolCall
+from pegboard.core.calls.secret_arguments import ArgumentDisplay
+from pegboard.core.calls.tickets import (
+    MAX_ARGUMENT_CHARACTERS,
     TICKET_TOOL,
     Ticket,
     TicketState,
     build_new_ticket,
     call_digest,
+    confirmation_question,
     deciding_ticket,
     describe_ticket,
+    needs_second_step,
 )
-from pegboard.core.ticket_question import MAX_ARGUMENT_CHARACTERS, confirmation_question
-from pegboard.core.tool import Fingerprint, Json, JsonObject, Tool
+from pegboard.core.commands.commands import AddConsent, RemoveServer, RevokeConsent, apply_command
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.redaction import Redaction, is_cut
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.tool import Fingerprint, Tool
+from pegboard.core.model.wire_names import RESERVED_NAMES, assign_wire_names
+from pegboard.core.overrides.model import Override, OverrideIndex
+from pegboard.core.policy.policy import Consent, NoExpiry, Policy, PolicyDecisions, consent_end, find_consent
 
 DISPLAY = ArgumentDisplay(Redaction(), b"k" * 32)
 WRITE = tool(GITHUB, "write")

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from tests.core.boards import json_objects, texts
 
-from pegboard.core.tokens import estimate_tokens, estimate_tokens_roughly, tool_cost
-from pegboard.core.tool import JsonObject, ToolSpec
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.presentations.entries import estimate_tokens, estimate_tokens_roughly, tool_cost
 
 SCHEMA = (
     '{"type":"object","properties":{"path":{"type":"string","description":"Where the file is."},'

@@ -22,26 +22,24 @@ from tests.core.boards import (
 )
 from tests.support.collect_failures import each_case
 
-from pegboard.core.addressed import address_user
-from pegboard.core.argument import ArgumentOverride
-from pegboard.core.catalogue import Catalogue, Listing, ProviderDown, ProviderOff, ProviderStart, ProviderUp
-from pegboard.core.confirmation import ConfirmationMode
-from pegboard.core.docspace import tool_ids
-from pegboard.core.explain import explain
-from pegboard.core.ids import BuiltinKey, ServerKey, ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern, parse_pattern
-from pegboard.core.policy import Approval, Denial, ExactDenial, Switch
-from pegboard.core.presentations import PinnedEntry, PresentationSettings
-from pegboard.core.reference import NameReference, edit_distance, misspellings
-from pegboard.core.resolve import LockedTool, OpenTool, resolve
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.server import AllButTools, DeclaredAt, EveryTool, OnlyTools, ToolFilter, Trust
-from pegboard.core.status import LockStatus, NearUnknownDenial, explain_reason, remedy_for
-from pegboard.core.tool import ToolSpec
-from pegboard.core.unknown_names import UnknownName, unknown_names, with_suspects
-from pegboard.core.unlocking import ActionKind, suggest_action
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import LockedTool, OpenTool, resolve
+from pegboard.core.decision.status import LockStatus, NearUnknownDenial, explain_reason, remedy_for
+from pegboard.core.decision.unknown_names import UnknownName, unknown_names, with_suspects
+from pegboard.core.explain.explain import explain
+from pegboard.core.explain.states import ActionKind, suggest_action
+from pegboard.core.model.catalogue import Catalogue, Listing, ProviderDown, ProviderOff, ProviderStart, ProviderUp
+from pegboard.core.model.confirmation import ConfirmationMode
+from pegboard.core.model.docspace import tool_ids
+from pegboard.core.model.ids import BuiltinKey, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern, parse_pattern
+from pegboard.core.model.references import NameReference, edit_distance, misspellings
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.server import AllButTools, DeclaredAt, EveryTool, OnlyTools, ToolFilter, Trust
+from pegboard.core.model.settings import PinnedEntry, PresentationSettings
+from pegboard.core.model.text import address_user
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override
+from pegboard.core.policy.policy import Approval, Denial, ExactDenial, Switch
 
 AT = DeclaredAt("/srv/pegboard.yaml", 14)
 GET, LIST = ToolId(GITHUB, "widget_get"), ToolId(GITHUB, "list_widgets")

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, MATH, ME, NOW, SERVERS, server, toolset
 
-from pegboard.core.catalogue import (
+from pegboard.core.decision.listing_changes import possible_owners, servers_starting, why_unlisted
+from pegboard.core.decision.status import LockStatus, NoToolListYet, explain_reason, remedy_for, status_of
+from pegboard.core.model.catalogue import (
     Catalogue,
     Health,
     Listing,
@@ -16,15 +18,12 @@ from pegboard.core.catalogue import (
     ProviderUp,
     build_catalogue,
 )
-from pegboard.core.ids import ProviderKey, ServerKey, ToolId, ToolsetId
-from pegboard.core.naming import hashed_name
-from pegboard.core.policy import DeclaredSettings, Policy, PolicyDecisions
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.status import LockStatus, NoToolListYet, explain_reason, remedy_for, status_of
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.toolset import Toolset
-from pegboard.core.unlisted import possible_owners, servers_starting, why_unlisted
-from pegboard.core.view import View
+from pegboard.core.model.ids import ProviderKey, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.model.wire_names import hashed_name
+from pegboard.core.policy.policy import DeclaredSettings, Policy, PolicyDecisions
 
 FIRST, SECOND = ProviderStart(1, NOW), ProviderStart(2, NOW)
 DOWN = ProviderDown(NOW, "it exited with code 1")

@@ -5,21 +5,22 @@ from dataclasses import replace
 import pytest
 from tests.core.boards import DOCS_FILES, GITHUB, ME, NOW, Board, board, tool
 
-from pegboard.core.catalogue import ProviderUp
-from pegboard.core.commands import ApproveTool, SetGrants, TakeBaseline, apply_command
-from pegboard.core.entitling import SetPrincipalConfirmation
-from pegboard.core.explain import explain
-from pegboard.core.ids import LOCAL_PRINCIPAL, BuiltinKey, PrincipalId, ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import DeclaredSettings, Policy, PolicyDecisions
-from pegboard.core.rejected import CommandRejection
-from pegboard.core.resolve import LockedTool, OpenTool, resolve
-from pegboard.core.running import awaits_first_sight, servers_to_run
-from pegboard.core.server import Trust
-from pegboard.core.status import LockStatus, explain_reason, operator_detail, remedy_for
-from pegboard.core.told import agent_visible_spec
-from pegboard.core.unreadable import (
+from pegboard.core.commands.access import SetPrincipalConfirmation
+from pegboard.core.commands.commands import ApproveTool, SetGrants, TakeBaseline, apply_command
+from pegboard.core.commands.first_sight import awaits_first_sight, servers_to_run
+from pegboard.core.decision.resolve import LockedTool, OpenTool, resolve
+from pegboard.core.decision.status import LockStatus, explain_reason, operator_detail, remedy_for
+from pegboard.core.decision.visibility import agent_visible_spec
+from pegboard.core.explain.explain import explain
+from pegboard.core.model.catalogue import ProviderUp
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, BuiltinKey, PrincipalId, ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Trust
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import DeclaredSettings, Policy, PolicyDecisions
+from pegboard.core.policy.unreadable_rows import (
     LocksBoard,
     LocksTools,
     RevokesGrants,
@@ -30,7 +31,6 @@ from pegboard.core.unreadable import (
     describe_effect,
     repair_command,
 )
-from pegboard.core.view import View
 
 READ, WRITE, OTHER = ToolId(GITHUB, "read"), ToolId(GITHUB, "write"), ToolId(DOCS_FILES, "read")
 SEARCH = ToolId(BuiltinKey(), "tool_search")

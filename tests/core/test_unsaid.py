@@ -3,9 +3,10 @@
 import pytest
 from tests.core.pinning import overridden, pinned, saying, seen
 
-from pegboard.core.argument import ArgumentOverride
-from pegboard.core.tool import Json, JsonObject, canonical_json
-from pegboard.core.unsaid import hidden_argument_pruner
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.tool import canonical_json
+from pegboard.core.overrides.model import ArgumentOverride
+from pegboard.core.overrides.schema import hidden_argument_pruner
 
 SCHEMA: JsonObject = {
     "type": "object",

@@ -3,7 +3,9 @@
 import pytest
 from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, MATH, ME, NOW, OFF, Board, board, tool
 
-from pegboard.core.catalogue import (
+from pegboard.core.decision.resolve import resolve
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.catalogue import (
     ProviderAsleep,
     ProviderDown,
     ProviderNeedsSignIn,
@@ -11,12 +13,9 @@ from pegboard.core.catalogue import (
     ProviderStart,
     ProviderUp,
 )
-from pegboard.core.ids import ToolId, ToolsetId
-from pegboard.core.resolve import resolve
-from pegboard.core.selection import Selection, parse_toolsets
-from pegboard.core.tool import JsonObject
-from pegboard.core.upstream import health_word, list_upstream_servers
-from pegboard.core.view import View
+from pegboard.core.model.ids import ToolId, ToolsetId
+from pegboard.core.model.selection import Selection, View, parse_toolsets
+from pegboard.core.presentations.search import health_word, list_upstream_servers
 
 BOARD = board([tool(GITHUB, "read"), tool(GITHUB, "write"), tool(DOCS_FILES, "jot")], sources=(GITHUB, DEV_FILES))
 PLAIN = View(ME)

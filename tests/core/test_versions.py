@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.versions import describe_downgrade, is_downgrade, is_same_version
+from pegboard.core.model.toolset import describe_downgrade, is_downgrade, is_same_version
 
 IN_ORDER = (
     *("0.9", "1.0-foo", "1.0.dev1", "1.0a1", "1.0-alpha.2", "1.0.0-beta", "1.0b2", "1.0rc1", "1.0rc11", "1.0"),

@@ -6,22 +6,30 @@ import pytest
 from hypothesis import given
 from tests.core.boards import DAMAGES, FILE, GITHUB, MATH, ME, NOW, PERSON, Board, Damage, board, boards, tool
 
-from pegboard.core.argument import ArgumentOverride, FrozenJson
-from pegboard.core.catalogue import ProviderAsleep, ProviderDown, ProviderStart, ProviderUp
-from pegboard.core.database.source import DatabaseId
-from pegboard.core.gone import MissingTool, describe_missing, missing_remedy, missing_tools
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.passage import HiddenWithoutDatabase
-from pegboard.core.policy import Switch
-from pegboard.core.resolve import HiddenTool, LockedTool, resolve
-from pegboard.core.selection import AllToolsets, Selection, TheseToolsets
-from pegboard.core.server import OnlyTools, Trust
-from pegboard.core.tokens import rough_tool_cost
-from pegboard.core.tool import Tool
-from pegboard.core.unlocking import NO_ACTION, ActionKind, SuggestedAction, ToolState, state_of, suggest_action
-from pegboard.core.view import View
-from pegboard.core.wall import Dashboard, ToolCard, build_dashboard, is_switch_on
+from pegboard.core.decision.resolve import HiddenTool, LockedTool, resolve
+from pegboard.core.decision.visibility import HiddenWithoutDatabase
+from pegboard.core.explain.board import Dashboard, ToolCard, build_dashboard, is_switch_on
+from pegboard.core.explain.states import (
+    NO_ACTION,
+    ActionKind,
+    MissingTool,
+    SuggestedAction,
+    ToolState,
+    describe_missing,
+    missing_remedy,
+    missing_tools,
+    state_of,
+    suggest_action,
+)
+from pegboard.core.model.catalogue import ProviderAsleep, ProviderDown, ProviderStart, ProviderUp
+from pegboard.core.model.databases import DatabaseId
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId, ToolsetId
+from pegboard.core.model.selection import AllToolsets, Selection, TheseToolsets, View
+from pegboard.core.model.server import OnlyTools, Trust
+from pegboard.core.model.tool import Tool
+from pegboard.core.overrides.model import ArgumentOverride, FrozenJson, Override
+from pegboard.core.policy.policy import Switch
+from pegboard.core.presentations.entries import rough_tool_cost
 
 READ, WRITE, ADD = tool(GITHUB, "read"), tool(GITHUB, "write"), tool(MATH, "add")
 OPEN = board((READ, WRITE, ADD))

@@ -12,17 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pegboard.core.ids import ToolId, ToolsetId, ToolsetKey
-from pegboard.core.scan import (
-    OtherTools,
-    ScanFinding,
-    ScanFindingKind,
-    Severity,
-    is_poisoned,
-    other_tools_by_source,
-    scan_tool,
-)
-from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import ToolId, ToolsetId, ToolsetKey
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.scan.findings import ScanFinding, ScanFindingKind, Severity, is_poisoned
+from pegboard.core.scan.imitations import OtherTools, other_tools_by_source
+from pegboard.core.scan.scanner import scan_tool
 
 CORPUS = Path(__file__).parent
 

@@ -12,9 +12,9 @@ from unittest.mock import patch
 import click
 from tests.docs.pages import ROOT
 
-from pegboard.surfaces.cli.link import CompositionRoot
+from pegboard.surfaces.cli.api import CompositionRoot
+from pegboard.surfaces.cli.main import command_tree
 from pegboard.surfaces.cli.output import CommandError
-from pegboard.surfaces.cli.tree import command_tree
 
 OTHER_PROGRAMS: Final = frozenset({"claude", "cp", "export", "generate", "pip", "podman", "rm"})
 """`generate` stands for a program of the reader's own."""

@@ -5,14 +5,13 @@ from datetime import UTC, datetime
 
 from tests.docs.pages import page
 
-from pegboard.core.call import MissingConfirmation
+from pegboard.core.calls.call import MissingConfirmation
 from pegboard.gateway.chat.conversation import CallEnd, CallStart, ChatTicketWait
-from pegboard.gateway.chat.limits import ChatLimit, LimitHit
 from pegboard.gateway.chat.report import ChatCallReport, ChatReport
+from pegboard.gateway.chat.request import ChatLimit, LimitHit
 from pegboard.ports.models import ModelFault, ModelServerError
-from pegboard.surfaces.chat.answer import CompletionEnvelope
-from pegboard.surfaces.chat.faults import model_error_rejection
 from pegboard.surfaces.chat.request import KNOWN_MEMBERS
+from pegboard.surfaces.chat.response import CompletionEnvelope, model_error_rejection
 
 PAGE = page("docs/reference/chat.md")
 MADE = ChatCallReport("c1", "add", None, "returned", 0.1, "t1", ("quotes",))

@@ -7,9 +7,9 @@ import pytest
 from tests.cli.terminal import program, serving
 from tests.docs.pages import page
 
-from pegboard.core.code import CodeLimits
+from pegboard.core.model.settings import CodeLimits
 from pegboard.core.presentations.code import TOOLS
-from pegboard.providers.builtin.sandbox.dialect import MODULES
+from pegboard.providers.sandbox.prelude import MODULES
 
 HOW_TO = page("docs/how-to/code-mode.md")
 REFERENCE = page("docs/reference/code.md")

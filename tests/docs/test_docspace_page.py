@@ -9,9 +9,9 @@ from tests.cli.terminal import program
 from tests.docs.pages import is_as_shown, page
 from tests.docspace.stand_in import ADA_KEY, stand_in
 
-from pegboard.config.docspace_variables import PREFIX, SECRET_NAMES
-from pegboard.core.docspace import TOOLSETS, DocSpaceMisconfiguration, misconfiguration_remedies
-from pegboard.core.docspace.lent import CREDENTIAL_HEADERS
+from pegboard.config.docspace import PREFIX, SECRET_NAMES
+from pegboard.core.docspace.credentials import CREDENTIAL_HEADERS
+from pegboard.core.model.docspace import TOOLSETS, DocSpaceMisconfiguration, misconfiguration_remedies
 
 HOW_TO = page("docs/how-to/docspace.md")
 REFERENCE = page("docs/reference/docspace.md")

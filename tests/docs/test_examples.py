@@ -9,11 +9,12 @@ import pytest
 from tests.docs.pages import Block, Page, blocks, lines, pages
 from tests.docs.shell import OTHER_PROGRAMS, commands, complaint, files_named, mention_complaint
 
-from pegboard.config.manifest import Manifest, read_manifest
+from pegboard.config.manifest.model import Manifest
+from pegboard.config.manifest.reader import read_manifest
+from pegboard.config.schema.document import UnreadableFileError, to_json
+from pegboard.config.schema.parse import parse_yaml
 from pegboard.config.settings import Settings, load_settings_text
-from pegboard.config.tree import UnreadableFileError, to_json
-from pegboard.config.yaml_text import parse_yaml
-from pegboard.surfaces.rest.search_queries import RunQueriesBody
+from pegboard.surfaces.rest.search import RunQueriesBody
 
 LANGUAGES = {
     "": "shown as it is",

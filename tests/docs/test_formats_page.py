@@ -5,8 +5,8 @@ import re
 import pytest
 from tests.docs.pages import page
 
-from pegboard.prompts.engines import envelope
 from pegboard.prompts.formats import FORMATS
+from pegboard.prompts.scanners import json_calls as envelope
 
 PAGE = page("docs/reference/formats.md")
 

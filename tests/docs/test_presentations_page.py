@@ -7,15 +7,16 @@ from typing import Any
 from tests.core.boards import ME, NOW, board, key
 from tests.docs.pages import page
 
-from pegboard.core.commands import SetSwitch, apply_command
-from pegboard.core.ids import ToolId, ToolsetId
-from pegboard.core.policy import Policy
-from pegboard.core.presentations import PresentationMode, meta
-from pegboard.core.resolve import resolve
-from pegboard.core.server import DeclaredAt
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
+from pegboard.core.commands.commands import SetSwitch, apply_command
+from pegboard.core.decision.resolve import resolve
+from pegboard.core.model.ids import ToolId, ToolsetId
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.model.settings import PresentationMode
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import Policy
+from pegboard.core.presentations import meta
 
 PAGE = page("docs/reference/presentations.md")
 LIBRARY = key("library~library")

@@ -4,8 +4,8 @@ import re
 
 from tests.docs.pages import Block, blocks
 
-from pegboard.surfaces.cli.link import Options
-from pegboard.surfaces.mcp.lines import MAX_LINE_BYTES
+from pegboard.surfaces.cli.api import Options
+from pegboard.surfaces.mcp.stdio import MAX_LINE_BYTES
 
 Directives = dict[tuple[str, ...], str]
 

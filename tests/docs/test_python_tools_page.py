@@ -12,8 +12,8 @@ from tests.docs.pages import page
 from tests.providers.python.toolsets import working, written
 from tests.support.fork_server import python
 
-from pegboard.core.call import ToolSuccess
-from pegboard.core.folded import materialize
+from pegboard.core.calls.call import ToolSuccess
+from pegboard.core.json.values import materialize
 from pegboard.tools import ToolContext, ToolMetadata
 
 PAGE = page("docs/reference/python-tools.md")

@@ -6,8 +6,9 @@ import re
 import pytest
 from tests.docs.pages import page
 
-from pegboard.core.renderers import REFERENCE_ROOTS, RENDERER_NAMES, RENDERERS, RenderContext, Renderer, render_call
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
+from pegboard.core.renderers.catalogue import RENDERER_NAMES, RENDERERS, Renderer
+from pegboard.core.renderers.render import REFERENCE_ROOTS, RenderContext, render_call
 
 PAGE = page("docs/reference/renderers.md")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pegboard.surfaces.rest.document import document
+from pegboard.surfaces.rest.app import document
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "rest.md"
 

@@ -7,17 +7,17 @@ from pydantic_core import to_jsonable_python
 from tests.core.boards import board, key
 from tests.docs.pages import page
 
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
-from pegboard.core.policy import Approval
-from pegboard.core.review import review_tool
-from pegboard.core.server import Trust
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Trust
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.policy.policy import Approval
+from pegboard.core.review.review import review_tool
 from pegboard.gateway.board import BoardState
-from pegboard.gateway.operate import FIRST_SIGHT
-from pegboard.surfaces.cli.reviews import review_text
-from pegboard.surfaces.rest.reviews import review_info
-from pegboard.surfaces.rest.shapes import full_tool_info
+from pegboard.gateway.operator import FIRST_SIGHT
+from pegboard.surfaces.cli.approvals import review_text
+from pegboard.surfaces.rest.review_schemas import review_info
+from pegboard.surfaces.rest.schemas import full_tool_info
 
 DESK = key("desk~desk")
 BEFORE = ToolSpec(

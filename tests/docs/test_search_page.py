@@ -9,15 +9,15 @@ from tests.core.boards import ME, NOW, board, key
 from tests.core.found import plain
 from tests.docs.pages import page
 
-from pegboard.core.commands import SetSwitch, apply_command
-from pegboard.core.ids import ToolId
-from pegboard.core.policy import Policy
-from pegboard.core.presentations.search import TOOLS
-from pegboard.core.resolve import resolve
-from pegboard.core.retrieval import ToolSearchQuery, search_tools
-from pegboard.core.tool import JsonObject, Tool, ToolSpec
-from pegboard.core.upstream import list_upstream_servers
-from pegboard.core.view import View
+from pegboard.core.commands.commands import SetSwitch, apply_command
+from pegboard.core.decision.resolve import resolve
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.policy.policy import Policy
+from pegboard.core.presentations.retrieval import ToolSearchQuery, search_tools
+from pegboard.core.presentations.search import TOOLS, list_upstream_servers
 
 PAGE = page("docs/reference/search.md")
 SEARCH, SERVERS = (json.loads(block.text) for block in PAGE.blocks if block.language == "json")

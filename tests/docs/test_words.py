@@ -6,11 +6,11 @@ import re
 import pytest
 from tests.docs.pages import Page, page, pages
 
-from pegboard.config import keys
-from pegboard.config.section import ConfigSection
-from pegboard.config.shape import MapField
-from pegboard.core.server import Trust
-from pegboard.core.status import LockStatus
+from pegboard.config.keys import root as keys
+from pegboard.config.schema.fields import MapField
+from pegboard.config.schema.section import ConfigSection
+from pegboard.core.decision.status import LockStatus
+from pegboard.core.model.server import Trust
 from pegboard.surfaces.cli.snippets import snippets
 from pegboard.surfaces.mcp.view import OPTION_BY_HEADER
 

@@ -15,10 +15,10 @@ from tests.surfaces.mcp.doubles import MemoryAudit
 from tests.surfaces.mcp.places import served
 from tests.surfaces.mcp.workshop import Workshop
 
-from pegboard.compose.house import Application, open_application
+from pegboard.bootstrap.application import Application, open_application
 from pegboard.config.settings import Settings, load_settings_file
-from pegboard.surfaces.cli.link import Options
-from pegboard.surfaces.mcp.paths import McpPaths
+from pegboard.surfaces.cli.api import Options
+from pegboard.surfaces.mcp.endpoint import McpPaths
 
 PATIENCE = 60.0
 FIELDS = {"filters": {"fields": ["title"]}}

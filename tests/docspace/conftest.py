@@ -4,7 +4,8 @@ from functools import partial
 
 import pytest
 
-from pegboard.providers.docspace import hall, operations
+from pegboard.providers.docspace import operations
+from pegboard.providers.docspace import provider as hall
 from pegboard.providers.docspace.limits import DocSpaceLimits
 
 

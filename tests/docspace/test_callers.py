@@ -15,9 +15,9 @@ from tests.docspace.stand_in import ADA_KEY, BOB_KEY, PASSWORD, PAT, USERNAME, S
 from tests.surfaces.mcp.places import MODES, http_client
 from tests.surfaces.mcp.raw import ask, modern, modern_headers
 
-from pegboard.core.docspace import TOOLSETS
-from pegboard.core.ids import ToolsetId
-from pegboard.ports import AuditQuery, AuditRow
+from pegboard.core.model.docspace import TOOLSETS
+from pegboard.core.model.ids import ToolsetId
+from pegboard.ports.audit import AuditQuery, AuditRow
 
 pytestmark = pytest.mark.anyio
 ADAS = ["Ada's forms", "Ada's team", "Ada's public room"]

@@ -7,10 +7,10 @@ import pytest
 from tests.docspace.boards import PATIENCE
 from tests.docspace.stand_in import ADA_KEY, Fault, StandIn, stand_in
 
-from pegboard.compose.launcher import CommandLauncher
-from pegboard.core.docspace import DocSpaceMisconfiguration, misconfiguration_remedies
-from pegboard.surfaces.cli.docspace import report_lines
-from pegboard.surfaces.cli.link import DocSpaceCheck, Options
+from pegboard.bootstrap.launcher import CommandLauncher
+from pegboard.core.model.docspace import DocSpaceMisconfiguration, misconfiguration_remedies
+from pegboard.surfaces.cli.api import DocSpaceCheck, Options
+from pegboard.surfaces.cli.doctor import report_lines
 from pegboard.surfaces.cli.output import CommandError, Exit
 
 pytestmark = pytest.mark.anyio

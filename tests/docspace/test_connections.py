@@ -10,13 +10,12 @@ import anyio
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
 
-from pegboard.core.docspace import ApiKey, DocSpaceAccess
+from pegboard.core.docspace.credentials import ApiKey, DocSpaceAccess
 from pegboard.providers.docspace.api import DocSpaceApi
-from pegboard.providers.docspace.checking import AnyValueType
 from pegboard.providers.docspace.client import DocSpaceClient
-from pegboard.providers.docspace.limits import DocSpaceLimits
-from pegboard.providers.docspace.trouble import DocSpaceError
-from pegboard.providers.docspace.uploading import CHUNK_BYTES, upload
+from pegboard.providers.docspace.files import CHUNK_BYTES, upload
+from pegboard.providers.docspace.limits import DocSpaceError, DocSpaceLimits
+from pegboard.providers.docspace.validation import AnyValueType
 
 pytestmark = pytest.mark.anyio
 Conduct = Callable[[SocketStream], Awaitable[None]]

@@ -11,17 +11,17 @@ from tests.servers.peers import command
 from tests.support.house import call_of
 from tests.surfaces.mcp.places import MODES, http_client
 
-from pegboard.compose.house import Application
-from pegboard.core.call import BadArguments, LockedToolRefusal, ToolFailure, refusal_text
-from pegboard.core.commands import AddServer, ApproveTool, SetSwitch
-from pegboard.core.docspace import TOOLSETS
-from pegboard.core.ids import ToolId, ToolsetId, ToolsetKey
-from pegboard.core.policy import Policy
-from pegboard.core.resolve import LockedTool, OpenTool
-from pegboard.core.status import LockStatus, explain_reason, operator_detail
-from pegboard.core.tool import JsonObject
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
+from pegboard.bootstrap.application import Application
+from pegboard.core.calls.call import BadArguments, LockedToolRefusal, ToolFailure, refusal_text
+from pegboard.core.commands.commands import AddServer, ApproveTool, SetSwitch
+from pegboard.core.decision.resolve import LockedTool, OpenTool
+from pegboard.core.decision.status import LockStatus, explain_reason, operator_detail
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.docspace import TOOLSETS
+from pegboard.core.model.ids import ToolId, ToolsetId, ToolsetKey
+from pegboard.core.model.selection import View
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import Policy
 from pegboard.gateway.doctor import diagnose
 
 pytestmark = pytest.mark.anyio

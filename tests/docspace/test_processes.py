@@ -18,7 +18,7 @@ from tests.docspace.stand_in import ADA_KEY, BOB_KEY, stand_in
 from tests.e2e.served import DEADLINE, environment, warm_pegboard
 from tests.surfaces.mcp.places import http_client
 
-from pegboard.core.docspace import DocSpaceMisconfiguration, misconfiguration_remedies
+from pegboard.core.model.docspace import DocSpaceMisconfiguration, misconfiguration_remedies
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 ADAS = ["Ada's forms", "Ada's team", "Ada's public room"]

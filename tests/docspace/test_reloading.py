@@ -10,12 +10,12 @@ from tests.docspace.boards import PATIENCE, housed, said_of
 from tests.docspace.stand_in import BOB_KEY, stand_in
 from tests.support.house import call_of
 
-from pegboard.compose.house import Application
+from pegboard.bootstrap.application import Application
 from pegboard.config.settings import Settings, load_settings_file
-from pegboard.core.call import ToolSuccess
-from pegboard.core.catalogue import ProviderDown
-from pegboard.core.ids import ToolsetId, ToolsetKey
-from pegboard.core.view import View
+from pegboard.core.calls.call import ToolSuccess
+from pegboard.core.model.catalogue import ProviderDown
+from pegboard.core.model.ids import ToolsetId, ToolsetKey
+from pegboard.core.model.selection import View
 
 pytestmark = pytest.mark.anyio
 FILES = ToolsetKey(ToolsetId("files"))

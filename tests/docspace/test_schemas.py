@@ -8,8 +8,8 @@ import jsonschema_rs
 import pytest
 from benchmarks.docspace_replay.recordings import Recording, read
 
-from pegboard.core.tool import ToolSpec
-from pegboard.providers.docspace import TOOLSETS
+from pegboard.core.model.tool import ToolSpec
+from pegboard.providers.docspace.provider import TOOLSETS
 
 SPECS: Final[dict[str, ToolSpec]] = {tool.name: tool.spec for tools in TOOLSETS.values() for tool in tools}
 RECORDINGS: Final = [each for each in read(Path(__file__).with_name("recordings.json")) if each.tool in SPECS]

@@ -8,9 +8,9 @@ from tests.docspace.boards import housed, listening, said_of, text_of, titles
 from tests.docspace.stand_in import ADA_KEY, BOB_KEY, StandIn, stand_in
 from tests.surfaces.mcp.places import MODES, http_client
 
-from pegboard.compose.house import Application
-from pegboard.core.ids import LOCAL_PRINCIPAL
-from pegboard.core.ticket import ConsentScope, Ticket, TicketState
+from pegboard.bootstrap.application import Application
+from pegboard.core.calls.tickets import ConsentScope, Ticket, TicketState
+from pegboard.core.model.ids import LOCAL_PRINCIPAL
 
 pytestmark = pytest.mark.anyio
 ADAS = ["Ada's forms", "Ada's team", "Ada's public room"]

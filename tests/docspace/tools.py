@@ -16,9 +16,9 @@ from tests.surfaces.mcp.doubles import MemoryAudit
 from tests.surfaces.mcp.places import http_client, served
 from tests.surfaces.mcp.workshop import Workshop
 
-from pegboard.compose.house import Application
-from pegboard.compose.serving import make_request_checks
-from pegboard.surfaces.mcp.paths import McpPaths
+from pegboard.bootstrap.application import Application
+from pegboard.bootstrap.serve import make_request_checks
+from pegboard.surfaces.mcp.endpoint import McpPaths
 
 PATIENCE = 60.0
 

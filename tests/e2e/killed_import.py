@@ -11,10 +11,10 @@ from typing import Any
 import anyio
 from tests.support.toolsets import brought, housed
 
-from pegboard.gateway.operate import Operator
+from pegboard.gateway.operator import Operator
 from pegboard.gateway.toolsets import installer
 from pegboard.gateway.toolsets.files import FilesUnavailable, ToolsetFiles
-from pegboard.gateway.toolsets.reading import InvalidToolsetError
+from pegboard.gateway.toolsets.reader import InvalidToolsetError
 
 
 def die(*_: object, **__: object) -> None:

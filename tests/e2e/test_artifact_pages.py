@@ -10,7 +10,7 @@ from tests.rest.desk import ABOUT, TOKEN
 from tests.support.sign_ins import ScriptedSignIns
 from tests.support.toolsets import brought, housed, until_open, zipped
 
-from pegboard.surfaces.rest.access import hash_token
+from pegboard.gateway.access.tokens import hash_token
 from pegboard.surfaces.rest.app import rest_app
 
 pytestmark = pytest.mark.anyio

@@ -11,8 +11,7 @@ from tests.e2e.test_toolset_import import policy
 from tests.support.toolsets import MINE, WORDS, brought, housed, laid_out, manifest, zipped
 
 from pegboard.gateway.toolsets.files import FilesUnavailable
-from pegboard.gateway.toolsets.reading import InvalidToolsetError
-from pegboard.gateway.toolsets.wanted import ImportRefusedError
+from pegboard.gateway.toolsets.reader import ImportRefusedError, InvalidToolsetError
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from tests.e2e.served import DEMO, Served, served
 
-from pegboard.providers.embedding.setting_up import SetupStep, set_up_model
+from pegboard.providers.embedding.setup import SetupStep, set_up_model
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 ASKED = "/tools/search?query=borrow+a+novel"

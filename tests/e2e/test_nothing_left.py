@@ -20,14 +20,14 @@ from tests.providers.running import open_files
 from tests.servers.peers import command
 from tests.support.fork_server import python
 
-from pegboard.compose.house import Application, open_application
+from pegboard.bootstrap.application import Application, open_application
 from pegboard.config.settings import Settings, load_settings_file
-from pegboard.core.catalogue import ProviderUp
-from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.surfaces.cli.link import Options
-from pegboard.surfaces.listening import HttpServer, bind_socket
-from pegboard.surfaces.mcp.door import RequestChecks
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
+from pegboard.core.model.catalogue import ProviderUp
+from pegboard.core.model.ids import ServerId, ServerKey, ToolsetId
+from pegboard.surfaces.cli.api import Options
+from pegboard.surfaces.http.server import HttpServer, bind_socket
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint
+from pegboard.surfaces.mcp.request_checks import RequestChecks
 
 pytestmark = [
     pytest.mark.anyio,

@@ -21,21 +21,22 @@ from tests.support.house import House, declaring, opened, redeclared
 from tests.support.sign_ins import ScriptedSignIns
 from tests.surfaces.mcp.places import MODES, http_client
 
-from pegboard.config import places
-from pegboard.core.catalogue import Listing
-from pegboard.core.commands import ApproveTool, SetSwitch
-from pegboard.core.ids import SourceKey, ToolId, ToolsetId, ToolsetKey
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Denial
-from pegboard.core.server import Trust
-from pegboard.core.status import LockStatus
-from pegboard.core.tool import JsonObject, Tool, ToolSpec
-from pegboard.surfaces.listening import HttpServer, bind_socket, local_url
-from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.rest.access import hash_token
+from pegboard.config import paths as places
+from pegboard.core.commands.commands import ApproveTool, SetSwitch
+from pegboard.core.decision.status import LockStatus
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.catalogue import Listing
+from pegboard.core.model.ids import SourceKey, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.server import Trust
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.policy.policy import Denial
+from pegboard.gateway.access.tokens import hash_token
+from pegboard.surfaces.http.router import HttpRouter
+from pegboard.surfaces.http.server import HttpServer, bind_socket, local_url
+from pegboard.surfaces.mcp.endpoint import McpPaths
 from pegboard.surfaces.rest.app import rest_app
 from pegboard.surfaces.rest.settings import RuntimeInfo
-from pegboard.surfaces.root import HttpRouter
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from tests.support.toolsets import brought, housed, laid_out, manifest, tool
 
-from pegboard.core.ids import ToolsetId
-from pegboard.gateway.toolsets.wanted import ImportRefusedError
-from pegboard.ports.describing import DescribedTool
+from pegboard.core.model.ids import ToolsetId
+from pegboard.gateway.toolsets.reader import ImportRefusedError
+from pegboard.ports.providers import DescribedTool
 
 pytestmark = pytest.mark.anyio
 

@@ -7,13 +7,13 @@ import anyio
 import pytest
 from tests.support.toolsets import MINE, PATIENCE, WORDS, brought, called, housed, laid_out, manifest, tool, until_open
 
-from pegboard.compose.house import Application
-from pegboard.core.catalogue import ProviderAsleep, ProviderUp
-from pegboard.core.ids import ToolsetKey
-from pegboard.core.view import View
+from pegboard.bootstrap.application import Application
+from pegboard.core.model.catalogue import ProviderAsleep, ProviderUp
+from pegboard.core.model.ids import ToolsetKey
+from pegboard.core.model.selection import View
 from pegboard.gateway.doctor import BoardIssue, diagnose
-from pegboard.providers.python.edits import broken_edit_notice
-from pegboard.surfaces.rest.toolset_shapes import toolset_info
+from pegboard.providers.python.provider import broken_edit_notice
+from pegboard.surfaces.rest.toolsets import toolset_info
 
 pytestmark = pytest.mark.anyio
 

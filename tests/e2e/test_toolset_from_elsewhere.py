@@ -8,10 +8,10 @@ from tests.e2e.test_toolset_import import policy
 from tests.providers.python.toolsets import KEY, entries, text_of, working, written
 from tests.support.toolsets import MINE, brought, called, housed, until_open, zipped
 
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId, ToolsetKey
-from pegboard.core.view import View
-from pegboard.ports.describing import ToolDescriptionError
-from pegboard.providers.python.describing import Describer
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolId, ToolsetKey
+from pegboard.core.model.selection import View
+from pegboard.ports.providers import ToolDescriptionError
+from pegboard.providers.python.describe import Describer
 from pegboard.providers.python.environments import Environments
 
 pytestmark = pytest.mark.anyio

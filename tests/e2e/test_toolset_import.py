@@ -23,17 +23,16 @@ from tests.support.toolsets import (
     zipped,
 )
 
-from pegboard.compose.house import Application
-from pegboard.core.commands import ApproveTool, SetOverride, SetSwitch
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetKey
-from pegboard.core.override import Override
-from pegboard.core.policy import Policy
-from pegboard.core.toolset import FileKind
-from pegboard.core.view import View
+from pegboard.bootstrap.application import Application
+from pegboard.core.commands.commands import ApproveTool, SetOverride, SetSwitch
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetKey
+from pegboard.core.model.selection import View
+from pegboard.core.model.toolset import FileKind
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import Policy
 from pegboard.gateway.toolsets.files import FilesUnavailable
-from pegboard.gateway.toolsets.reading import InvalidToolsetError
-from pegboard.gateway.toolsets.wanted import ImportRefusedError
-from pegboard.ports import StoreUnavailable
+from pegboard.gateway.toolsets.reader import ImportRefusedError, InvalidToolsetError
+from pegboard.ports.audit import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -310,7 +309,7 @@ async def test_an_id_that_somebody_added_a_server_under_is_not_taken_over(tmp_pa
     async with housed(tmp_path / "data") as house:
         from tests.core.boards import server, toolset
 
-        from pegboard.core.commands import AddServer
+        from pegboard.core.commands.commands import AddServer
 
         await does(house, AddServer(server(ServerKey(MINE, ServerId("mine"))), toolset("mine")))
         with pytest.raises(ImportRefusedError, match="There is a toolset 'mine' already"):
@@ -357,7 +356,7 @@ async def test_the_confirmation_that_a_function_wants_is_asked_for(tmp_path: Pat
 
 async def test_a_reference_to_a_toolset_means_all_that_it_has(tmp_path: Path) -> None:
     """Weakness 20: no id stood for the tools of both kinds."""
-    from pegboard.core.selection import Selection, parse_toolsets
+    from pegboard.core.model.selection import Selection, parse_toolsets
 
     async with housed(tmp_path / "data") as house:
         await brought(house, laid_out(tmp_path / "mine", manifest(mcp_servers=[echo()])))

@@ -6,7 +6,7 @@ import pytest
 from tests.e2e.test_toolset_import import COUNT, SHOUT
 from tests.support.toolsets import WORDS, brought, housed, laid_out, manifest, statuses, tool, until_open
 
-from pegboard.gateway.toolsets.reading import InvalidToolsetError
+from pegboard.gateway.toolsets.reader import InvalidToolsetError
 
 pytestmark = pytest.mark.anyio
 

@@ -18,8 +18,8 @@ from tests.support.toolsets import (
     until_open,
 )
 
-from pegboard.compose.house import Application
-from pegboard.gateway.toolsets.wanted import ImportRefusedError
+from pegboard.bootstrap.application import Application
+from pegboard.gateway.toolsets.reader import ImportRefusedError
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -30,15 +30,15 @@ from tests.support.toolsets import (
     zipped,
 )
 
-from pegboard.compose.house import Application
-from pegboard.config.tree import ScalarKind, scalar_kind
-from pegboard.core.commands import AddServer, SetSwitch
-from pegboard.core.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolsetId
-from pegboard.core.own import OwnTools
-from pegboard.core.server import Stdio
-from pegboard.gateway.toolsets.exporting import ToolsetBundle, export_bundle
-from pegboard.gateway.toolsets.progress import ImportStep
-from pegboard.gateway.toolsets.wanted import ImportRequest
+from pegboard.bootstrap.application import Application
+from pegboard.config.schema.document import ScalarKind, scalar_kind
+from pegboard.core.commands.commands import AddServer, SetSwitch
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolsetId
+from pegboard.core.model.server import Stdio
+from pegboard.core.model.tool import OwnTools
+from pegboard.gateway.toolsets.export import ToolsetBundle, export_bundle
+from pegboard.gateway.toolsets.installer import ImportStep
+from pegboard.gateway.toolsets.reader import ImportRequest
 
 pytestmark = pytest.mark.anyio
 

@@ -12,13 +12,13 @@ from tests.config.bundle.test_checkouts import git
 from tests.e2e.test_toolset_import import policy
 from tests.support.toolsets import MINE, WORDS, brought, housed, laid_out, manifest, tool, zipped
 
-from pegboard.compose.house import Application
-from pegboard.core.ids import ToolsetKey
-from pegboard.core.own import OwnTools
-from pegboard.core.toolset import ToolsetImport, ToolsetOrigin
-from pegboard.gateway.toolsets.exporting import export_bundle
-from pegboard.gateway.toolsets.reading import InvalidToolsetError
-from pegboard.surfaces.rest.toolset_shapes import import_source_info
+from pegboard.bootstrap.application import Application
+from pegboard.core.model.ids import ToolsetKey
+from pegboard.core.model.tool import OwnTools
+from pegboard.core.model.toolset import ToolsetImport, ToolsetOrigin
+from pegboard.gateway.toolsets.export import export_bundle
+from pegboard.gateway.toolsets.reader import InvalidToolsetError
+from pegboard.surfaces.rest.toolsets import import_source_info
 
 pytestmark = pytest.mark.anyio
 

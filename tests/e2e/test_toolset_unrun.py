@@ -18,9 +18,8 @@ from tests.support.toolsets import (
     until_open,
 )
 
-from pegboard.core.plan import describe_install
-from pegboard.gateway.toolsets.reading import InvalidToolsetError
-from pegboard.gateway.toolsets.wanted import ImportPreview
+from pegboard.core.toolsets.report import describe_install
+from pegboard.gateway.toolsets.reader import ImportPreview, InvalidToolsetError
 
 pytestmark = pytest.mark.anyio
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from tests.support.toolsets import MINE, brought, housed, laid_out, manifest
 
-from pegboard.core.commands import SetSwitch
-from pegboard.core.ids import LOCAL_PRINCIPAL
-from pegboard.gateway.toolsets.wanted import ImportConflictError
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import LOCAL_PRINCIPAL
+from pegboard.gateway.toolsets.reader import ImportConflictError
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from tests.e2e.served import ROOT, as_stdio, served
 from tests.providers.python.wheels import wheel
 from tests.support.toolsets import brought, called, housed, statuses
 
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(240)]
 

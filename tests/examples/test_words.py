@@ -15,7 +15,8 @@ from tests.examples.boards import DEADLINE, EXAMPLES, guest, imported, statuses,
 from tests.servers import containers
 from tests.servers.containers import IMAGE, Host
 
-from pegboard.config.manifest import DeclaredCommands, Manifest, McpOnStdio, ToolsFromLabel, read_label, read_manifest
+from pegboard.config.manifest.model import DeclaredCommands, Manifest, McpOnStdio, ToolsFromLabel
+from pegboard.config.manifest.reader import read_label, read_manifest
 
 EXAMPLE = EXAMPLES / "words"
 BUILT = "localhost/pegboard-words:1"

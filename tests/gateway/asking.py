@@ -13,19 +13,16 @@ from tests.support.asking import AskedClient
 from tests.support.doubles import MemoryStore, Providers
 from tests.support.house import PATIENCE, House, call_of, declared, opened
 
-from pegboard.core.call import (
-    ConfirmationRefusal,
-    MissingConfirmation,
-    ToolCall,
-    ToolFailure,
-)
-from pegboard.core.commands import SetOverride
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ServerKey, ToolId
-from pegboard.core.override import Override
-from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.calls.call import ConfirmationRefusal, MissingConfirmation, ToolCall, ToolFailure
+from pegboard.core.commands.commands import SetOverride
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId, ServerKey, ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.overrides.model import Override
 from pegboard.gateway.caller import CallOutcome
-from pegboard.store import key_of, open_store
+from pegboard.store.open import open_store
+from pegboard.store.secrets import key_of
 
 GITHUB = key("dev~github")
 DELETE, READ = ToolId(GITHUB, "delete"), ToolId(GITHUB, "read")

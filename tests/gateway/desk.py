@@ -3,12 +3,12 @@
 from tests.support.doubles import MemoryAudit, MemoryStore
 from tests.support.house import Ticking
 
-from pegboard.core.catalogue import Listing
-from pegboard.core.policy import DeclaredSettings, Policy
-from pegboard.core.resolve import LockedTool
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import LockedTool
+from pegboard.core.model.catalogue import Listing
+from pegboard.core.model.selection import View
+from pegboard.core.policy.policy import DeclaredSettings, Policy
 from pegboard.gateway.board import BoardState
-from pegboard.gateway.operate import Operator
+from pegboard.gateway.operator import Operator
 
 
 class Desk:

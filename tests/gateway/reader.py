@@ -13,11 +13,11 @@ from tests.support.doubles import Providers
 from tests.support.encoders import SmallEncoder
 from tests.support.house import declared, opened
 
-from pegboard.core.retrieval import ToolSearchQuery
-from pegboard.core.view import View
-from pegboard.gateway.meanings import EmbeddingIndex
-from pegboard.ports import Vector
-from pegboard.store import open_store
+from pegboard.core.model.selection import View
+from pegboard.core.presentations.retrieval import ToolSearchQuery
+from pegboard.gateway.embeddings import EmbeddingIndex
+from pegboard.ports.models import Vector
+from pegboard.store.open import open_store
 
 SHED = key("farm~shed")
 TOOLS = {SHED: tuple(tool(SHED, f"chore_{number}", f"Chore number {number}.") for number in range(2_000))}

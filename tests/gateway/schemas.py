@@ -6,9 +6,10 @@ import jsonschema_rs
 import pytest
 from tests.core.boards import key
 
-from pegboard.core.call import Arguments
-from pegboard.core.ids import ToolId
-from pegboard.core.tool import Json, JsonSchema, Tool, ToolSpec
+from pegboard.core.calls.call import Arguments
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.tool import JsonSchema, Tool, ToolSpec
 from pegboard.gateway.validation import Validators
 
 GITHUB = key("dev~github")

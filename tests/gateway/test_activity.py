@@ -14,12 +14,12 @@ from tests.support.house import PATIENCE, declared, opened
 from tests.support.sentences import rejection
 
 from pegboard.config.settings import Settings, load_settings_file
-from pegboard.core.activity import FILE_PRINCIPAL, DecisionRecord
-from pegboard.core.commands import AddServer, RemoveServer, SetSwitch
-from pegboard.core.server import Trust
-from pegboard.core.toolset import Toolset
+from pegboard.core.calls.activity import FILE_PRINCIPAL, DecisionRecord
+from pegboard.core.commands.commands import AddServer, RemoveServer, SetSwitch
+from pegboard.core.model.server import Trust
+from pegboard.core.model.toolset import Toolset
 from pegboard.gateway.file_watch import follow_file
-from pegboard.gateway.operate import FIRST_SIGHT, SaveFailure
+from pegboard.gateway.operator import FIRST_SIGHT, SaveFailure
 
 pytestmark = pytest.mark.anyio
 

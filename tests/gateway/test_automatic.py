@@ -6,14 +6,13 @@ from functools import partial
 import pytest
 from tests.surfaces.mcp.workshop import DECLARED, HERE, key, open_workshop
 
-from pegboard.core.commands import SetSwitch
-from pegboard.core.deferral import MaterializedTools
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
-from pegboard.core.policy import Policy
-from pegboard.core.presentations import PinnedEntry, PresentationSettings
-from pegboard.core.selection import Selection
-from pegboard.core.view import View
-from pegboard.gateway.automatic import automatic_search
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolId
+from pegboard.core.model.selection import Selection, View
+from pegboard.core.model.settings import PinnedEntry, PresentationSettings
+from pegboard.core.policy.policy import Policy
+from pegboard.core.presentations.own_tools import MaterializedTools
+from pegboard.gateway.prompts import automatic_search
 from pegboard.prompts.model import Model
 
 pytestmark = pytest.mark.anyio

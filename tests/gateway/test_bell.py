@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from pegboard.gateway.bell import ChangeSignal, Subscription
+from pegboard.gateway.signals import ChangeSignal, Subscription
 
 pytestmark = pytest.mark.anyio
 

@@ -8,13 +8,13 @@ from tests.core.boards import GITHUB, ME, NOW, tool
 from tests.support.doubles import Providers
 from tests.support.house import PATIENCE, House, call_of, declared, opened
 
-from pegboard.core.catalogue import ProviderDown
-from pegboard.core.commands import SetGrants, SetSwitch, SetTrust
-from pegboard.core.policy import Switch, Switchable
-from pegboard.core.server import Trust
-from pegboard.core.view import View
-from pegboard.gateway.bells import Topic, TopicSubscription
+from pegboard.core.commands.commands import SetGrants, SetSwitch, SetTrust
+from pegboard.core.model.catalogue import ProviderDown
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Trust
+from pegboard.core.policy.policy import Switch, Switchable
 from pegboard.gateway.board import Notice
+from pegboard.gateway.change_feed import Topic, TopicSubscription
 
 pytestmark = pytest.mark.anyio
 

@@ -9,14 +9,14 @@ import pytest
 from tests.core.boards import ME, NOW, key, server, toolset
 from tests.support.doubles import named
 
-from pegboard.core.catalogue import Listing, ProviderDown, ProviderUp
-from pegboard.core.ids import PrincipalId, ServerKey, ToolId, WireName
-from pegboard.core.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, Switch
-from pegboard.core.resolve import LockedTool, OpenTool, judge_listing, resolve
-from pegboard.core.selection import Selection
-from pegboard.core.server import Trust
-from pegboard.core.tool import Json, JsonSchema, Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import LockedTool, OpenTool, judge_listing, resolve
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import Listing, ProviderDown, ProviderUp
+from pegboard.core.model.ids import PrincipalId, ServerKey, ToolId, WireName
+from pegboard.core.model.selection import Selection, View
+from pegboard.core.model.server import Trust
+from pegboard.core.model.tool import JsonSchema, Tool, ToolSpec
+from pegboard.core.policy.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, Switch
 from pegboard.gateway import board as board_module
 from pegboard.gateway.board import BoardState, Notice
 
@@ -340,7 +340,7 @@ def test_names_are_held_for_each_view_by_itself() -> None:
 
 
 def test_a_server_that_lists_other_names_each_time_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pegboard.gateway.held.MAX_RETIRED_NAMES", 100)
+    monkeypatch.setattr("pegboard.gateway.board.MAX_RETIRED_NAMES", 100)
     board = hung(up(GITHUB, "tool_0"))
     for n in range(1000):
         board.publish(up(GITHUB, f"tool_{n}"))

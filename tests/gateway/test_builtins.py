@@ -15,8 +15,7 @@ from tests.support.asking import AskedClient
 from tests.support.doubles import OK, Providers, named
 from tests.support.house import PATIENCE, House, call_of, declared, opened
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.call import (
+from pegboard.core.calls.call import (
     AdmittedCall,
     BadArguments,
     CallCancellation,
@@ -29,24 +28,28 @@ from pegboard.core.call import (
     ToolSuccess,
     UnknownTool,
 )
-from pegboard.core.catalogue import Listing, ProviderUp
-from pegboard.core.commands import SetGrants, SetOverride, SetSwitch
-from pegboard.core.explain import explain
-from pegboard.core.ids import BUILTIN, LOCAL_PRINCIPAL, BuiltinKey, ToolId
-from pegboard.core.launch import LaunchFilter, parse_launch_filter
-from pegboard.core.override import Override
-from pegboard.core.passage import HiddenByGrants, HiddenByLaunchFilter, HiddenByNarrowerView, HiddenBySelection
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import DeclaredSettings, Denial
-from pegboard.core.resolve import HiddenTool
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.ticket import ConsentScope
-from pegboard.core.tool import JsonSchema, Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.calls.tickets import ConsentScope
+from pegboard.core.commands.commands import SetGrants, SetOverride, SetSwitch
+from pegboard.core.decision.resolve import HiddenTool
+from pegboard.core.decision.visibility import (
+    HiddenByGrants,
+    HiddenByLaunchFilter,
+    HiddenByNarrowerView,
+    HiddenBySelection,
+)
+from pegboard.core.explain.explain import explain
+from pegboard.core.model.catalogue import Listing, ProviderUp
+from pegboard.core.model.ids import BUILTIN, LOCAL_PRINCIPAL, BuiltinKey, ToolId
+from pegboard.core.model.patterns import LaunchFilter, Pattern, parse_launch_filter
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.tool import JsonSchema, Tool, ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
+from pegboard.core.policy.policy import DeclaredSettings, Denial
 from pegboard.gateway.builtins import MustConfirm
 from pegboard.gateway.doctor import diagnose
-from pegboard.ports import ClientPeer, Progress
-from pegboard.store import key_of, open_store
+from pegboard.ports.providers import ClientPeer, Progress
+from pegboard.store.open import open_store
+from pegboard.store.secrets import key_of
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from tests.core.boards import ME, key, server
 from tests.support.doubles import OK, MemoryAudit, Providers, held_forever, named
 from tests.support.house import PATIENCE, House, call_of, declared, declaring, opened
 
-from pegboard.core.call import (
+from pegboard.core.calls.call import (
     AdmittedCall,
     BadArguments,
     CallCancellation,
@@ -25,16 +25,15 @@ from pegboard.core.call import (
     UnknownTool,
     refusal_text,
 )
-from pegboard.core.commands import SetSwitch
-from pegboard.core.explain import explain
-from pegboard.core.ids import PrincipalId, ToolId
-from pegboard.core.resolve import LockedTool
-from pegboard.core.selection import Selection
-from pegboard.core.server import Stdio, Trust
-from pegboard.core.status import SwitchedOff
-from pegboard.core.tool import JsonSchema, Tool, ToolSpec
-from pegboard.core.view import View
-from pegboard.ports import Progress
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.decision.resolve import LockedTool
+from pegboard.core.decision.status import SwitchedOff
+from pegboard.core.explain.explain import explain
+from pegboard.core.model.ids import PrincipalId, ToolId
+from pegboard.core.model.selection import Selection, View
+from pegboard.core.model.server import Stdio, Trust
+from pegboard.core.model.tool import JsonSchema, Tool, ToolSpec
+from pegboard.ports.providers import Progress
 
 pytestmark = pytest.mark.anyio
 

@@ -9,11 +9,11 @@ from tests.core.boards import NOW, key, tool
 from tests.support.doubles import Providers
 from tests.support.house import PATIENCE, House, declared, opened
 
-from pegboard.core.activity import CHANGE, KINDS, DecisionRecord
-from pegboard.core.ids import PrincipalId, ToolId
-from pegboard.core.server import Trust
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.gateway.changes import ListingChangeWatch
+from pegboard.core.calls.activity import CHANGE, KINDS, DecisionRecord
+from pegboard.core.model.ids import PrincipalId, ToolId
+from pegboard.core.model.server import Trust
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.gateway.approvals import ListingChangeWatch
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +35,7 @@ async def test_a_tool_that_is_locked_by_a_change_of_its_server_is_logged_and_rec
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     providers = Providers({GITHUB: (READ,)})
-    with anyio.fail_after(PATIENCE), caplog.at_level(logging.WARNING, "pegboard.gateway.changes"):
+    with anyio.fail_after(PATIENCE), caplog.at_level(logging.WARNING, "pegboard.gateway.approvals"):
         async with opened(declared(GITHUB, trust=Trust.BASELINE), providers) as house:
             await house.until(lambda: house.statuses() == {str(READ.id): "open"})
             assert changes(house) == []

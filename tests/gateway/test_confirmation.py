@@ -25,8 +25,7 @@ from tests.support.asking import AskedClient
 from tests.support.doubles import OK, Providers
 from tests.support.house import call_of, declared, opened
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.call import (
+from pegboard.core.calls.call import (
     AdmittedCall,
     BadArguments,
     CallConfirmation,
@@ -35,16 +34,16 @@ from pegboard.core.call import (
     MissingConfirmation,
     NeedsInput,
 )
-from pegboard.core.commands import SetOverride, SetSwitch
-from pegboard.core.ids import CallId, ToolId
-from pegboard.core.override import Override
-from pegboard.core.policy import Policy
-from pegboard.core.ticket import ConsentScope
-from pegboard.core.ticket_question import NOT_READABLE_IN_CLIENT
-from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.calls.tickets import NOT_READABLE_IN_CLIENT, ConsentScope
+from pegboard.core.commands.commands import SetOverride, SetSwitch
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import CallId, ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
+from pegboard.core.policy.policy import Policy
 from pegboard.gateway.caller import CallOutcome
-from pegboard.ports import ClientPeer
+from pegboard.ports.providers import ClientPeer
 
 pytestmark = pytest.mark.anyio
 

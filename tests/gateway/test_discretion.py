@@ -8,8 +8,7 @@ from tests.core.boards import key, tool
 from tests.support.doubles import Providers
 from tests.support.house import call_of, declared, opened
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.call import (
+from pegboard.core.calls.call import (
     AdmittedCall,
     NeedsInput,
     Outcome,
@@ -18,13 +17,14 @@ from pegboard.core.call import (
     ToolFailure,
     ToolSuccess,
 )
-from pegboard.core.echo import PinnedValueMask
-from pegboard.core.ids import ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.tool import Json, ToolSpec
-from pegboard.core.view import View
-from pegboard.gateway.discretion import call_masked
-from pegboard.ports import ClientPeer, Progress, UnresolvedReference
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import ToolId, ToolsetId
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
+from pegboard.core.overrides.schema import PinnedValueMask
+from pegboard.gateway.argument_values import call_masked
+from pegboard.ports.providers import ClientPeer, Progress, UnresolvedReference
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,9 @@ from tests.core.boards import FILE, ME, NOW, PERSON, key, server
 from tests.support.doubles import UP, named
 from tests.support.house import declaring
 
-from pegboard.config.problem import ENVIRONMENT_NOTE, ConfigWarnings, FileProblem, UndeclaredToolset
-from pegboard.core.catalogue import (
+from pegboard.config.schema.document import ENVIRONMENT_NOTE, ConfigWarnings, FileProblem, UndeclaredToolset
+from pegboard.core.decision.unknown_names import UnknownName
+from pegboard.core.model.catalogue import (
     Health,
     Listing,
     ListingProblem,
@@ -17,21 +18,16 @@ from pegboard.core.catalogue import (
     ProviderOff,
     ProviderStart,
 )
-from pegboard.core.confirmation import PrincipalConfirmation
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
-from pegboard.core.launch import Allowance, LaunchFilter
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, DeclaredSettings, Policy, PolicyDecisions
-from pegboard.core.presentations import PinnedEntry, PresentationMode, PresentationSettings
-from pegboard.core.principal import Principal
-from pegboard.core.prompting import PromptSettings
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.server import Http, Trust
-from pegboard.core.unknown_names import UnknownName
-from pegboard.core.view import View
+from pegboard.core.model.confirmation import PrincipalConfirmation
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId
+from pegboard.core.model.patterns import Allowance, LaunchFilter, Pattern
+from pegboard.core.model.principals import Principal
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.server import Http, Trust
+from pegboard.core.model.settings import PinnedEntry, PresentationMode, PresentationSettings, PromptSettings
+from pegboard.core.policy.policy import Approval, DeclaredSettings, Policy, PolicyDecisions
 from pegboard.gateway.board import BoardState, Notice
-from pegboard.gateway.doctor import BoardIssue, diagnose
-from pegboard.gateway.presenting import PRESENTATION_FIX, costs_of
+from pegboard.gateway.doctor import PRESENTATION_FIX, BoardIssue, costs_of, diagnose
 
 GITHUB = key("dev~github")
 

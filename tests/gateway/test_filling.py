@@ -7,10 +7,10 @@ import pytest
 from tests.core.boards import key, tool
 
 from pegboard.config.references import expander
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.shaping import OverriddenTool, override_tool
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.gateway.filling import ArgumentFiller
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, freeze_json
+from pegboard.core.overrides.schema import OverriddenTool, override_tool
+from pegboard.gateway.argument_values import ArgumentFiller
 
 OWN = tool(key("dev~files"), "read").id
 SCHEMA = ToolSpec("read", input_schema={"properties": {"key": {}, "path": {}, "limit": {}}})

@@ -11,15 +11,14 @@ from tests.core.boards import NOW, key, tool
 from tests.support.doubles import Providers
 from tests.support.house import House, declared, opened
 
-from pegboard.core.catalogue import Listing, ProviderUp
-from pegboard.core.commands import ApproveTool, SetSwitch
-from pegboard.core.ids import ToolId
-from pegboard.core.resolve import resolve
-from pegboard.core.retrieval import ToolSearchQuery
-from pegboard.core.selection import Selection
-from pegboard.core.server import Trust
-from pegboard.core.view import View
-from pegboard.search.part import IndexedDocuments
+from pegboard.core.commands.commands import ApproveTool, SetSwitch
+from pegboard.core.decision.resolve import resolve
+from pegboard.core.model.catalogue import Listing, ProviderUp
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import Selection, View
+from pegboard.core.model.server import Trust
+from pegboard.core.presentations.retrieval import ToolSearchQuery
+from pegboard.search.documents import IndexedDocuments
 
 pytestmark = pytest.mark.anyio
 SHED, BARN = key("farm~shed"), key("farm~barn")
@@ -191,6 +190,6 @@ async def test_a_board_that_changes_while_a_view_is_worked_out_is_asked_again(mo
 
 @pytest.mark.behaviour("search.without_numpy_until_used")
 async def test_what_searching_needs_is_loaded_by_the_first_search() -> None:
-    program = "import sys, pegboard.gateway.gateway, pegboard.compose.serving; sys.exit('numpy' in sys.modules)"
+    program = "import sys, pegboard.gateway.gateway, pegboard.bootstrap.serve; sys.exit('numpy' in sys.modules)"
     with anyio.fail_after(60):
         await anyio.run_process([sys.executable, "-c", program])

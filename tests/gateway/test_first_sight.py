@@ -14,18 +14,19 @@ from tests.support.collect_failures import each_case
 from tests.support.doubles import OK, UP, Providers, named
 from tests.support.house import PATIENCE, call_of, declared, declaring, opened
 
-from pegboard.core.catalogue import Listing, ProviderDown
-from pegboard.core.commands import AddServer, ApproveTool, Command, CommandRejection, RemoveServer, SetTrust
-from pegboard.core.ids import ToolId
-from pegboard.core.policy import Approval, PolicyDecisions
-from pegboard.core.resolve import LockedTool
-from pegboard.core.running import first_sight_command
-from pegboard.core.server import Trust
-from pegboard.core.status import explain_reason
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
-from pegboard.gateway import operate
-from pegboard.gateway.operate import FIRST_SIGHT
+from pegboard.core.commands.commands import AddServer, ApproveTool, Command, RemoveServer, SetTrust
+from pegboard.core.commands.first_sight import first_sight_command
+from pegboard.core.decision.resolve import LockedTool
+from pegboard.core.decision.status import explain_reason
+from pegboard.core.model.catalogue import Listing, ProviderDown
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Trust
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import Approval, PolicyDecisions
+from pegboard.gateway import operator as operate
+from pegboard.gateway.operator import FIRST_SIGHT
 
 pytestmark = pytest.mark.anyio
 

@@ -9,22 +9,21 @@ from tests.support.doubles import Providers
 from tests.support.house import House, call_of, declared, opened
 
 from pegboard.config.references import expander
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.call import LockedToolRefusal, ToolSuccess, refusal_text
-from pegboard.core.commands import EditOverride
-from pegboard.core.counts import tool_counts
-from pegboard.core.editing import OverrideEdit
-from pegboard.core.explain import explain
-from pegboard.core.ids import ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.resolve import LockedTool
-from pegboard.core.server import DeclaredAt
-from pegboard.core.status import explain_reason, remedy_for
-from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
-from pegboard.core.view import View
-from pegboard.gateway.overriding import all_misfits
+from pegboard.core.calls.call import LockedToolRefusal, ToolSuccess, refusal_text
+from pegboard.core.commands.commands import EditOverride
+from pegboard.core.decision.resolve import LockedTool
+from pegboard.core.decision.status import explain_reason, remedy_for
+from pegboard.core.explain.explain import explain
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override, OverrideEdit, freeze_json
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.core.presentations.search import tool_counts
+from pegboard.gateway.doctor import all_misfits
 
 pytestmark = pytest.mark.anyio
 

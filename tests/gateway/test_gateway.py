@@ -6,12 +6,12 @@ from tests.core.boards import key, server
 from tests.support.doubles import SINCE, STARTING, UP, MemoryAudit, MemoryStore, Providers, named
 from tests.support.house import PATIENCE, Ticking, declared, declaring, opened
 
-from pegboard.core.catalogue import Listing, ProviderDown, ProviderNeedsSignIn, ProviderOff, ProviderStart
-from pegboard.core.commands import SetSwitch, SetTrust
-from pegboard.core.ids import ToolId
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.server import Trust
-from pegboard.core.view import View
+from pegboard.core.commands.commands import SetSwitch, SetTrust
+from pegboard.core.model.catalogue import Listing, ProviderDown, ProviderNeedsSignIn, ProviderOff, ProviderStart
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Trust
+from pegboard.core.policy.policy import DeclaredSettings
 from pegboard.gateway import gateway as gateway_module
 from pegboard.gateway.gateway import open_gateway
 

@@ -7,8 +7,9 @@ from functools import reduce
 import pytest
 from tests.gateway.schemas import Compilations, lists_within, of, problems, tool
 
-from pegboard.core.call import Arguments
-from pegboard.core.tool import Json, JsonObject, JsonSchema
+from pegboard.core.calls.call import Arguments
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.tool import JsonSchema
 from pegboard.gateway import validation
 from pegboard.gateway.validation import Validators
 

@@ -10,11 +10,11 @@ from tests.gateway.test_caller import FILES, FITTING, GITHUB, SEARCH, workshop
 from tests.support.doubles import OK
 from tests.support.house import PATIENCE, call_of, declared, opened
 
-from pegboard.core.call import Arguments, BadArguments, LockedToolRefusal, ToolCall
-from pegboard.core.commands import SetSwitch
-from pegboard.core.status import SwitchedOff
-from pegboard.core.tool import Tool
-from pegboard.core.view import View
+from pegboard.core.calls.call import Arguments, BadArguments, LockedToolRefusal, ToolCall
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.decision.status import SwitchedOff
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import Tool
 from pegboard.gateway.caller import OFF_LOOP_BYTES, CallOutcome
 
 pytestmark = pytest.mark.anyio

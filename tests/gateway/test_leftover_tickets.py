@@ -7,8 +7,8 @@ import pytest
 from tests.core.boards import ME
 from tests.gateway.asking import asking, deletes, ticket_of
 
-from pegboard.core.commands import CommandRejection
-from pegboard.core.ticket import ConsentScope, TicketState
+from pegboard.core.calls.tickets import ConsentScope, TicketState
+from pegboard.core.model.rejection import CommandRejection
 
 pytestmark = pytest.mark.anyio
 

@@ -11,14 +11,14 @@ from tests.support.doubles import Providers
 from tests.support.encoders import MemoryVectors, SmallEncoder
 from tests.support.house import PATIENCE, House, declared, opened
 
-from pegboard.core.commands import ApproveTool, SetOverride, SetSwitch
-from pegboard.core.ids import ToolId
-from pegboard.core.override import Override
-from pegboard.core.retrieval import ToolSearchQuery
-from pegboard.core.server import Trust
-from pegboard.core.view import View
-from pegboard.gateway.bell import ChangeSignal
-from pegboard.gateway.meanings import EmbeddableTools, EmbeddingIndex, EmbeddingState
+from pegboard.core.commands.commands import ApproveTool, SetOverride, SetSwitch
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Trust
+from pegboard.core.overrides.model import Override
+from pegboard.core.presentations.retrieval import ToolSearchQuery
+from pegboard.gateway.embeddings import EmbeddableTools, EmbeddingIndex, EmbeddingState
+from pegboard.gateway.signals import ChangeSignal
 
 pytestmark = pytest.mark.anyio
 SHED, BARN = key("farm~shed"), key("farm~barn")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.gateway.schemas import lists_within
 
-from pegboard.gateway.measure import MAX_DEPTH, ArgumentsNotJson, JsonSize, measure_json, path_text
+from pegboard.gateway.schema_cost import MAX_DEPTH, ArgumentsNotJson, JsonSize, measure_json, path_text
 
 
 @pytest.mark.parametrize(

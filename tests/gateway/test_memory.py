@@ -9,10 +9,10 @@ import pytest
 from tests.core.boards import NOW, key
 from tests.support.doubles import named
 
-from pegboard.core.catalogue import Listing, ProviderDown, ProviderUp
-from pegboard.gateway import memory
+from pegboard.core.model.catalogue import Listing, ProviderDown, ProviderUp
+from pegboard.gateway import maintenance as memory
 from pegboard.gateway.board import BoardState
-from pegboard.gateway.memory import MANY_TOOLS, trim_memory
+from pegboard.gateway.maintenance import MANY_TOOLS, trim_memory
 from pegboard.memory import memory_trimmer, pause_garbage_collection, share_arenas
 
 pytestmark = pytest.mark.anyio
@@ -38,7 +38,7 @@ async def test_memory_is_given_back_after_many_tools_came_or_went_and_not_for_fe
         await anyio.lowlevel.checkpoint()
 
     monkeypatch.setattr(memory, "memory_trimmer", lambda: give_back)
-    monkeypatch.setattr("pegboard.gateway.memory.anyio.sleep", settle)
+    monkeypatch.setattr("pegboard.gateway.maintenance.anyio.sleep", settle)
     many = named(FILES, *(f"tool_{number}" for number in range(MANY_TOOLS)))
     with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:

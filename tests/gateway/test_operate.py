@@ -10,15 +10,16 @@ from tests.support.doubles import MemoryStore, Save
 from tests.support.house import PATIENCE, declared
 from tests.support.sentences import rejection
 
-from pegboard.core.commands import AddServer, CommandRejection, RemoveServer, SetSwitch
-from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
-from pegboard.core.policy import DeclaredSettings, Policy, PolicyDecisions, Switch
-from pegboard.core.server import DeclaredAt
-from pegboard.core.toolset import Toolset
-from pegboard.gateway import operate
+from pegboard.core.commands.commands import AddServer, RemoveServer, SetSwitch
+from pegboard.core.model.ids import PrincipalId, ToolId, ToolsetId
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import DeclaredSettings, Policy, PolicyDecisions, Switch
+from pegboard.gateway import operator as operate
 from pegboard.gateway.board import Notice
-from pegboard.gateway.operate import SaveFailure, error_text
-from pegboard.ports import StaleVersion
+from pegboard.gateway.operator import SaveFailure, error_text
+from pegboard.ports.stores import StaleVersion
 
 pytestmark = pytest.mark.anyio
 

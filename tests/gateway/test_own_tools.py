@@ -12,20 +12,18 @@ from tests.support.doubles import SINCE, MemorySecrets, Providers, ScriptedProvi
 from tests.support.house import PATIENCE, House, call_of, opened
 
 from pegboard.config.references import expander
-from pegboard.core.call import LockedToolRefusal, ToolSuccess
-from pegboard.core.catalogue import Listing, ProviderAsleep, ProviderDown, ProviderStart
-from pegboard.core.commands import ApproveTool, BlockTool, ReleaseServer, SetSwitch, SetTrust
-from pegboard.core.imported import RemoveToolset
-from pegboard.core.outage import UnsetSecret
-from pegboard.core.own import OwnTools
-from pegboard.core.policy import DeclaredSettings, PolicyDecisions
-from pegboard.core.server import Server, Timeouts, Trust
-from pegboard.core.status import explain_reason, general_remedy, operator_detail, remedy_for
-from pegboard.core.tool import Tool
-from pegboard.core.view import View
+from pegboard.core.calls.call import LockedToolRefusal, ToolSuccess
+from pegboard.core.commands.commands import ApproveTool, BlockTool, ReleaseServer, SetSwitch, SetTrust
+from pegboard.core.commands.toolset_install import RemoveToolset
+from pegboard.core.decision.status import UnsetSecret, explain_reason, general_remedy, operator_detail, remedy_for
+from pegboard.core.model.catalogue import Listing, ProviderAsleep, ProviderDown, ProviderStart
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Server, Timeouts, Trust
+from pegboard.core.model.tool import OwnTools, Tool
+from pegboard.core.policy.policy import DeclaredSettings, PolicyDecisions
 from pegboard.gateway.doctor import BoardIssue, diagnose
 from pegboard.gateway.toolsets.secrets import ToolsetSecrets
-from pegboard.ports import UnresolvedReference
+from pegboard.ports.providers import UnresolvedReference
 
 pytestmark = pytest.mark.anyio
 

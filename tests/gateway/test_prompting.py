@@ -5,25 +5,22 @@ from dataclasses import replace
 import pytest
 from tests.surfaces.mcp.workshop import DECLARED, HERE, key, open_workshop
 
-from pegboard.core.code import PYTHON_ID, PythonSandbox
-from pegboard.core.commands import SetSwitch
-from pegboard.core.deferral import MaterializedTools
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
-from pegboard.core.launch import Allowance, LaunchFilter
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Policy
-from pegboard.core.presentations import PinnedEntry, PresentationSettings
-from pegboard.core.prompting import PromptSettings
-from pegboard.core.resolve import OpenTool
-from pegboard.core.view import View
-from pegboard.gateway.code.code import ProgramBackend
-from pegboard.gateway.prompting import board_prompt
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.decision.resolve import OpenTool
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolId
+from pegboard.core.model.patterns import Allowance, LaunchFilter, Pattern
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import PYTHON_ID, PinnedEntry, PresentationSettings, PromptSettings, PythonSandbox
+from pegboard.core.policy.policy import Policy
+from pegboard.core.presentations.own_tools import MaterializedTools
+from pegboard.gateway.programs.code_mode import ProgramBackend
+from pegboard.gateway.prompts import board_prompt
 from pegboard.ports.sandbox import Sandbox, SandboxUnavailable
-from pegboard.prompts.automatic import SearchStep
 from pegboard.prompts.model import Model
 from pegboard.prompts.request import chat_request
-from pegboard.prompts.shapes import ToolShape
-from pegboard.providers.builtin.sandbox.monty import MontySandbox
+from pegboard.prompts.tool_search import SearchStep
+from pegboard.prompts.tool_shape import ToolShape
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
 
 pytestmark = pytest.mark.anyio
 CREATE_FILE, CREATE_FOLDER = ToolId(key("files"), "create_file"), ToolId(key("folders"), "create_folder")

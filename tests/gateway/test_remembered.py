@@ -6,7 +6,10 @@ from dataclasses import replace
 import pytest
 from tests.core.boards import ME, NOW, key, server, toolset
 
-from pegboard.core.catalogue import (
+from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, resolve
+from pegboard.core.decision.visibility import agent_visible_spec
+from pegboard.core.explain.explain import explain
+from pegboard.core.model.catalogue import (
     Catalogue,
     Health,
     Listing,
@@ -17,16 +20,12 @@ from pegboard.core.catalogue import (
     ProviderStart,
     ProviderUp,
 )
-from pegboard.core.explain import explain
-from pegboard.core.ids import ServerKey, ToolId
-from pegboard.core.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, Switch
-from pegboard.core.resolve import HiddenTool, LockedTool, OpenTool, resolve
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.server import Server, Trust
-from pegboard.core.told import agent_visible_spec
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.upstream import list_upstream_servers
-from pegboard.core.view import View
+from pegboard.core.model.ids import ServerKey, ToolId
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.server import Server, Trust
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.policy.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, Switch
+from pegboard.core.presentations.search import list_upstream_servers
 from pegboard.gateway.board import BoardState
 
 FOUR, FIVE = key("four~four"), key("five~five")

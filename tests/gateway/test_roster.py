@@ -10,12 +10,12 @@ from tests.core.boards import NOW, PERSON, key, server
 from tests.support.doubles import SINCE, STARTING, UP, MemoryStore, Providers, ScriptedProvider, named
 from tests.support.house import PATIENCE, declared, declaring, opened
 
-from pegboard.core.catalogue import Listing, ListingProblem, ProviderDown, ProviderOff
-from pegboard.core.commands import AddServer, SetSwitch
-from pegboard.core.ids import ToolId, ToolsetId
-from pegboard.core.server import Stdio, Trust
-from pegboard.core.toolset import Toolset
-from pegboard.gateway import roster as roster_module
+from pegboard.core.commands.commands import AddServer, SetSwitch
+from pegboard.core.model.catalogue import Listing, ListingProblem, ProviderDown, ProviderOff
+from pegboard.core.model.ids import ToolId, ToolsetId
+from pegboard.core.model.server import Stdio, Trust
+from pegboard.core.model.toolset import Toolset
+from pegboard.gateway import providers as roster_module
 
 pytestmark = pytest.mark.anyio
 

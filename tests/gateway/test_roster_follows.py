@@ -6,13 +6,13 @@ from tests.core.boards import ME, NOW, PERSON, key, server
 from tests.support.doubles import Providers, named
 from tests.support.house import PATIENCE, declared, declaring, opened, redeclared
 
-from pegboard.core.catalogue import Listing, ProviderDown, ProviderStart
-from pegboard.core.commands import AddServer, RemoveServer, SetSwitch
-from pegboard.core.ids import ToolId
-from pegboard.core.policy import Policy
-from pegboard.core.server import DeclaredAt, Stdio, Timeouts, Trust
-from pegboard.core.toolset import Toolset
-from pegboard.gateway import roster as roster_module
+from pegboard.core.commands.commands import AddServer, RemoveServer, SetSwitch
+from pegboard.core.model.catalogue import Listing, ProviderDown, ProviderStart
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.server import DeclaredAt, Stdio, Timeouts, Trust
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import Policy
+from pegboard.gateway import providers as roster_module
 
 pytestmark = pytest.mark.anyio
 

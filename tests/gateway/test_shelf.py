@@ -7,20 +7,24 @@ import pytest
 from tests.core.boards import NOW, key
 from tests.support.doubles import UP
 
-from pegboard.core.ask import source_for_uri
-from pegboard.core.catalogue import Listing, ProviderDown, build_catalogue
-from pegboard.core.ids import LOCAL_PRINCIPAL, ServerKey
-from pegboard.core.offer import ProviderResources, ResourceEntry, ResourceTemplate
-from pegboard.core.offers import resolve_resources
-from pegboard.core.overlap import TemplateOverlap, template_overlaps
-from pegboard.core.policy import DeclaredSettings, Policy
-from pegboard.core.server import DeclaredAt, InstalledBy, Origin, Server, Stdio, Trust
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
-from pegboard.gateway.board import BoardState
+from pegboard.core.model.catalogue import (
+    Listing,
+    ProviderDown,
+    ProviderResources,
+    ResourceEntry,
+    ResourceTemplate,
+    build_catalogue,
+)
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ServerKey
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import DeclaredAt, InstalledBy, Origin, Server, Stdio, Trust
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import DeclaredSettings, Policy
+from pegboard.core.resources.requests import TemplateOverlap, source_for_uri, template_overlaps
+from pegboard.core.resources.visibility import resolve_resources
+from pegboard.gateway.board import MAX_RETIRED_NAMES, MAX_RETIRED_SOURCES, BoardState, NameHistory
 from pegboard.gateway.doctor import diagnose
-from pegboard.gateway.held import MAX_RETIRED_NAMES, MAX_RETIRED_SOURCES, NameHistory
-from pegboard.gateway.templates import fits_template
+from pegboard.gateway.resources import fits_template
 
 IO, AAA = key("io~io"), key("aaa~aaa")
 FILE = DeclaredAt("pegboard.yaml", 1)

@@ -10,14 +10,14 @@ from tests.core.boards import ME, NOW, key
 from tests.support.doubles import MemoryStore, Providers, named
 from tests.support.house import PATIENCE, House, declared, opened
 
-from pegboard.core.commands import SetSwitch
-from pegboard.core.ids import ToolId
-from pegboard.core.policy import Policy, PolicyDecisions, Switch
-from pegboard.core.server import Trust
-from pegboard.gateway import store_watch
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.server import Trust
+from pegboard.core.policy.policy import Policy, PolicyDecisions, Switch
+from pegboard.gateway import maintenance as store_watch
 from pegboard.gateway.board import Notice
-from pegboard.gateway.operate import SaveFailure
-from pegboard.gateway.store_watch import STORE_NOTICE
+from pegboard.gateway.maintenance import STORE_NOTICE
+from pegboard.gateway.operator import SaveFailure
 
 pytestmark = pytest.mark.anyio
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.gateway.templates import MAX_URI_CHARS, fits_template
+from pegboard.gateway.resources import MAX_URI_CHARS, fits_template
 
 
 @pytest.mark.behaviour("offers.read")

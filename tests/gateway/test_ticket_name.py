@@ -8,11 +8,12 @@ from tests.gateway.asking import DELETE, GITHUB, asking, deletes, ticket_of
 from tests.support.doubles import OK, MemoryStore, Providers
 from tests.support.house import call_of, declared, opened
 
-from pegboard.core.call import ToolSuccess
-from pegboard.core.ids import ToolId
-from pegboard.core.ticket import TICKET_TOOL, ConsentScope
-from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.calls.call import ToolSuccess
+from pegboard.core.calls.tickets import TICKET_TOOL, ConsentScope
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import Tool, ToolSpec
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ import pytest
 from tests.gateway.asking import ARGUMENTS, asking, text_of, ticket_of
 from tests.support.house import call_of
 
-from pegboard.core.call import refusal_text
-from pegboard.core.view import View
+from pegboard.core.calls.call import refusal_text
+from pegboard.core.model.selection import View
 
 pytestmark = pytest.mark.anyio
 

@@ -27,7 +27,7 @@ from tests.support.asking import AskedClient
 from tests.support.doubles import OK, MemoryStore, Providers
 from tests.support.house import call_of, declared, opened
 
-from pegboard.core.call import (
+from pegboard.core.calls.call import (
     AdmittedCall,
     BadArguments,
     ConfirmationRefusal,
@@ -38,16 +38,19 @@ from pegboard.core.call import (
     ToolSuccess,
     refusal_text,
 )
-from pegboard.core.commands import CommandRejection, RevokeConsent, SetSwitch
-from pegboard.core.consent import Consent, Lifetime, NoExpiry
-from pegboard.core.explain import DecisionStep, explain
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId
-from pegboard.core.ticket import ConsentScope, Ticket, TicketState
-from pegboard.core.tool import Json, Tool
-from pegboard.core.view import View
+from pegboard.core.calls.tickets import ConsentScope, Ticket, TicketState
+from pegboard.core.commands.commands import RevokeConsent, SetSwitch
+from pegboard.core.explain.explain import DecisionStep, explain
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, PrincipalId
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import Tool
+from pegboard.core.policy.policy import Consent, Lifetime, NoExpiry
 from pegboard.gateway.caller import CallOutcome
 from pegboard.gateway.confirmation import BoardConsents, Confirmation
-from pegboard.ports import PeerRequestError, Progress, StoreUnavailable
+from pegboard.ports.audit import StoreUnavailable
+from pegboard.ports.providers import PeerRequestError, Progress
 
 pytestmark = pytest.mark.anyio
 

@@ -10,11 +10,11 @@ import pytest
 from tests.core import imports
 from tests.core.boards import PERSON
 
-from pegboard.core.ids import ToolsetId
-from pegboard.core.own import OwnTools
-from pegboard.core.policy import Policy, PolicyDecisions
-from pegboard.core.toolset import FileKind, Toolset, ToolsetFile
-from pegboard.gateway.toolsets.building import file_kind_of
+from pegboard.core.model.ids import ToolsetId
+from pegboard.core.model.tool import OwnTools
+from pegboard.core.model.toolset import FileKind, Toolset, ToolsetFile
+from pegboard.core.policy.policy import Policy, PolicyDecisions
+from pegboard.gateway.toolsets.build import file_kind_of
 from pegboard.gateway.toolsets.files import (
     MAX_PAGE_BYTES,
     FilesUnavailable,
@@ -22,8 +22,9 @@ from pegboard.gateway.toolsets.files import (
     UnreadablePage,
     content_digest,
     file_facts,
+    sweep,
+    sweep_staged,
 )
-from pegboard.gateway.toolsets.sweeping import sweep, sweep_staged
 
 MINE = ToolsetId("mine")
 

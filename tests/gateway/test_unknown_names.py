@@ -12,17 +12,16 @@ from tests.support.doubles import Providers
 from tests.support.house import PATIENCE, House, declared, opened
 
 from pegboard.config.settings import Settings, load_settings_file
-from pegboard.core.commands import AddServer
-from pegboard.core.ids import ToolId
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import DeclaredSettings, Denial
-from pegboard.core.resolve import OpenTool
-from pegboard.core.selection import Selection
-from pegboard.core.server import DeclaredAt
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
+from pegboard.core.commands.commands import AddServer
+from pegboard.core.decision.resolve import OpenTool
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import Selection, View
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import DeclaredSettings, Denial
 from pegboard.gateway.file_watch import CONFIG_NOTICE, follow_file
-from pegboard.gateway.unknown_names import UNKNOWN_NAMES, notice_text
+from pegboard.gateway.maintenance import UNKNOWN_NAMES, notice_text
 
 pytestmark = pytest.mark.anyio
 
@@ -50,7 +49,7 @@ TEXT = (
 @pytest.mark.behaviour("names.unknown_is_shown")
 async def test_an_unknown_name_is_logged_once_and_shown_until_it_is_corrected(caplog: pytest.LogCaptureFixture) -> None:
     providers = Providers({GITHUB: (GET,), FILES: (READ,)})
-    with anyio.fail_after(PATIENCE), caplog.at_level(logging.WARNING, "pegboard.gateway.unknown_names"):
+    with anyio.fail_after(PATIENCE), caplog.at_level(logging.WARNING, "pegboard.gateway.maintenance"):
         async with opened(misspelled("widget_gett"), providers) as house:
             await house.until(lambda: notice(house) == TEXT)
             assert house.statuses()[str(GET.id)] == "disabled_unknown"
@@ -81,7 +80,7 @@ async def test_the_tool_of_a_misspelled_denial_is_open_at_no_moment_of_a_start()
 
 async def test_a_pattern_that_fits_nothing_is_logged_and_makes_no_notice(caplog: pytest.LogCaptureFixture) -> None:
     declared_ = replace(declared(GITHUB), denials=(Denial(Pattern("github", "drop_*"), AT),))
-    with anyio.fail_after(PATIENCE), caplog.at_level(logging.WARNING, "pegboard.gateway.unknown_names"):
+    with anyio.fail_after(PATIENCE), caplog.at_level(logging.WARNING, "pegboard.gateway.maintenance"):
         async with opened(declared_, Providers({GITHUB: (GET,)})) as house:
             await house.gateway.unknown_names.refresh()
             assert house.board.notices == {}

@@ -3,8 +3,9 @@
 import pytest
 from tests.gateway.schemas import Compilations, of, problems, tool
 
-from pegboard.core.call import Arguments
-from pegboard.core.tool import Json, JsonSchema
+from pegboard.core.calls.call import Arguments
+from pegboard.core.json.values import Json
+from pegboard.core.model.tool import JsonSchema
 from pegboard.gateway import validation
 from pegboard.gateway.validation import Validators
 

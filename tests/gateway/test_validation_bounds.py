@@ -3,10 +3,10 @@
 import pytest
 from tests.gateway.schemas import Compilations, of, problems
 
-from pegboard.core.call import Arguments
-from pegboard.core.tool import Json, JsonSchema
-from pegboard.gateway.measure import TextSizes, texts_in
-from pegboard.gateway.patterns import MAX_COUNT, expanded_size, search_steps
+from pegboard.core.calls.call import Arguments
+from pegboard.core.json.values import Json
+from pegboard.core.model.tool import JsonSchema
+from pegboard.gateway.schema_cost import MAX_COUNT, TextSizes, expanded_size, search_steps, texts_in
 
 LONG = "ab" * 1_000_000
 ROUGH = ("a: the value does not fit its schema",)

@@ -9,13 +9,13 @@ from tests.core.boards import NOW, key, tool
 from tests.support.doubles import Providers
 from tests.support.house import PATIENCE, declared, opened
 
-from pegboard.core.commands import ApproveTool, SetTrust
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
-from pegboard.core.server import Trust
-from pegboard.core.tool import Fingerprint, Tool, ToolSpec
+from pegboard.core.commands.commands import ApproveTool, SetTrust
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolId
+from pegboard.core.model.server import Trust
+from pegboard.core.model.tool import Fingerprint, Tool, ToolSpec
+from pegboard.gateway.approvals import InMemoryPendingSinceStore, PendingSince
 from pegboard.gateway.board import BoardState
-from pegboard.gateway.waits import InMemoryPendingSinceStore, PendingSince
-from pegboard.ports import StoreUnavailable
+from pegboard.ports.audit import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from pegboard.core.tool import Json, JsonObject
-from pegboard.gateway.patterns import MAX_COUNT
-from pegboard.gateway.ways import SchemaCost
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.gateway.schema_cost import MAX_COUNT, SchemaCost
 
 INTEGER: JsonObject = {"type": "integer"}
 

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from tests.support.sentences import unfit_arguments, unknown_tool
 
-from pegboard.core.ids import ToolId, ToolsetId, ToolsetKey
+from pegboard.core.model.ids import ToolId, ToolsetId, ToolsetKey
 from pegboard.library import ToolDescription, ToolResult, open_board
 from pegboard.prompts import LaunchFilter, PromptSettings
 from pegboard.tools import NotAToolError, ToolContext, tool

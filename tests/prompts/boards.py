@@ -5,12 +5,13 @@ from dataclasses import replace
 
 from tests.core.boards import BUILTINS, DEV_FILES, GITHUB, MATH, ME, Board, board
 
-from pegboard.core.ids import SourceKey, ToolId
-from pegboard.core.launch import NO_FILTER, LaunchFilter
-from pegboard.core.prompting import PromptSettings
-from pegboard.core.resolve import Resolution, resolve
-from pegboard.core.tool import JsonObject, Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import Resolution, resolve
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.ids import SourceKey, ToolId
+from pegboard.core.model.patterns import NO_FILTER, LaunchFilter
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import PromptSettings
+from pegboard.core.model.tool import Tool, ToolSpec
 from pegboard.prompts.capability import Capabilities, NoPrograms, ProgramRunner, capabilities
 from pegboard.prompts.model import Model
 

@@ -6,8 +6,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pegboard.core.folded import Json
-from pegboard.prompts.shapes import ToolShape
+from pegboard.core.json.values import Json
+from pegboard.prompts.tool_shape import ToolShape
 
 FORECAST = ToolShape(
     "forecast",

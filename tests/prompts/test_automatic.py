@@ -2,10 +2,10 @@
 
 import pytest
 
-from pegboard.core.deferral import MaterializedTools
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.prompts.automatic import AutomaticSearch, SearchDecision, SearchStep, search_automatically, skip_search
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.presentations.own_tools import MaterializedTools
 from pegboard.prompts.model import Model
+from pegboard.prompts.tool_search import AutomaticSearch, SearchDecision, SearchStep, search_automatically, skip_search
 
 KEY = ServerKey(ToolsetId("dev"), ServerId("files"))
 A, B, C, D = (ToolId(KEY, name) for name in "abcd")

@@ -12,17 +12,15 @@ from tests.core.boards import GITHUB, Board
 from tests.prompts.boards import ADD, ISSUE, PYTHON, READ, SQL, WRITE, capable, hung, many
 from tests.support.collect_failures import each_case
 
-from pegboard.core.ids import ToolId
-from pegboard.core.override import Override, OverrideIndex
-from pegboard.core.prompting import MIN_BUDGET_TOKENS, TEXT_FORMATS, PromptSettings
-from pegboard.core.tokens import estimate_tokens
-from pegboard.prompts.building import BuiltPrompt, PartKind, PromptPart, build
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.settings import MIN_BUDGET_TOKENS, TEXT_FORMATS, PromptSettings
+from pegboard.core.overrides.model import Override, OverrideIndex
+from pegboard.core.presentations.entries import estimate_tokens
 from pegboard.prompts.capability import Availability, Capabilities, CapabilityDecision, CapabilityKind
 from pegboard.prompts.formats import FORMATS
 from pegboard.prompts.model import Model
-from pegboard.prompts.native import tool_functions
-from pegboard.prompts.searching import SEARCH_SHAPE
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.system_prompt import BuiltPrompt, PartKind, PromptPart, build
+from pegboard.prompts.tool_shape import SEARCH_SHAPE, ToolShape, tool_functions
 
 NATIVE = Model(8, tool_calling=True)
 TOOL = ToolShape("look_up", "Looks up.", {"type": "object", "properties": {}})

@@ -8,15 +8,13 @@ from tests.core.launching import launches
 from tests.prompts.boards import ADD, ISSUE, PYTHON, READ, SCHEMAS, SQL, WRITE, capable, hung, many, resolved
 from tests.support.collect_failures import each_case
 
-from pegboard.core.code import CodeSettings, python_tool
-from pegboard.core.ids import ToolId
-from pegboard.core.launch import Allowance, LaunchFilter
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Switch
-from pegboard.core.prompting import BUILTINS as FOUR
-from pegboard.core.prompting import DEFAULT_FORMATS, TEXT_FORMATS, PromptSettings
-from pegboard.core.resolve import OpenTool, resolve
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import OpenTool, resolve
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.patterns import Allowance, LaunchFilter, Pattern
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import BUILTINS as FOUR
+from pegboard.core.model.settings import DEFAULT_FORMATS, TEXT_FORMATS, CodeSettings, PromptSettings, python_tool
+from pegboard.core.policy.policy import Switch
 from pegboard.prompts.capability import (
     Availability,
     Capabilities,

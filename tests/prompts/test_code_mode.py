@@ -8,7 +8,7 @@ from benchmarks.parser_cases.invariants import broken_rule
 from pegboard.prompts.events import CallDoneEvent, CallStartedEvent, ParsedCall
 from pegboard.prompts.formats import FORMATS, FormatMessage, FormattedResult, parse
 from pegboard.prompts.scanner import CUT_MESSAGE
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.tool_shape import ToolShape
 
 CODE = FORMATS["codemode"]
 LOOK = ToolShape(

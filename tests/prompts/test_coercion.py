@@ -2,9 +2,9 @@
 
 import pytest
 
-from pegboard.core.folded import Json
-from pegboard.prompts.coercion import coerce_arguments, schema_types
-from pegboard.prompts.shapes import ToolShape
+from pegboard.core.json.values import Json
+from pegboard.prompts.tool_shape import ToolShape
+from pegboard.prompts.values import coerce_arguments, schema_types
 
 
 def read(value: Json, schema: Json) -> tuple[Json, bool]:

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.collect_failures import each_case
 
-from pegboard.core.prompting import MIN_RESULT_CHARS
-from pegboard.core.tool import JsonObject
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.settings import MIN_RESULT_CHARS
 from pegboard.prompts.events import BrokenCallEvent
-from pegboard.prompts.feeding import (
+from pegboard.prompts.formats import FORMATS, FormattedResult
+from pegboard.prompts.results import (
     EMPTY_RESULT,
     format_broken_calls,
     format_error,
@@ -18,8 +19,7 @@ from pegboard.prompts.feeding import (
     format_unknown_tool,
     shorten_result,
 )
-from pegboard.prompts.formats import FORMATS, FormattedResult
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.tool_shape import ToolShape
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 WEATHER = ToolShape("get_weather", "The weather.", SCHEMA)

@@ -7,13 +7,13 @@ import pytest
 from tests.prompts.boards import READ, capable
 from tests.support.collect_failures import each_case
 
-from pegboard.core.prompting import PromptSettings
-from pegboard.core.tool import JsonObject
-from pegboard.prompts.building import build
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.settings import PromptSettings
 from pegboard.prompts.formats import FORMATS, FormatMessage, FormattedResult
-from pegboard.prompts.formats.framing import escape_markers
+from pegboard.prompts.formats.base import escape_markers
 from pegboard.prompts.model import Model
 from pegboard.prompts.request import chat_request
+from pegboard.prompts.system_prompt import build
 
 TEXT_FORMATS = [name for name in FORMATS if name != "native"]
 FENCED = "codemode"

@@ -12,10 +12,10 @@ from benchmarks.parser_cases.invariants import broken_rule, streamed, whole
 
 from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats import FORMATS, Format, parse
-from pegboard.prompts.formats.codemode import CodeModeFormat
-from pegboard.prompts.formats.marked import JsonFormat
+from pegboard.prompts.formats.base import JsonFormat
+from pegboard.prompts.formats.code_mode import CodeModeFormat
 from pegboard.prompts.scanner import MAX_HEADER_LENGTH, Scanner
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.tool_shape import ToolShape
 
 TOOL = ToolShape("write", "", {"type": "object", "properties": {"path": {"type": "string"}, "n": {"type": "integer"}}})
 SCANNED = [name for name in FORMATS if isinstance(FORMATS[name], JsonFormat | CodeModeFormat)]

@@ -7,11 +7,11 @@ import pytest
 from benchmarks.parser_cases.invariants import broken_rule
 from tests.support.collect_failures import each_case
 
-from pegboard.core.folded import Json
-from pegboard.prompts.engines.json_opening import CORRECTION
+from pegboard.core.json.values import Json
 from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats import FORMATS, FormattedResult, find_format, parse
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.scanners.json_calls import CORRECTION
+from pegboard.prompts.tool_shape import ToolShape
 
 TOOLS = (
     ToolShape("look", "Look at a place.", {"type": "object", "properties": {"at": {"type": "string"}}}),

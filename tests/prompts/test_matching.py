@@ -2,8 +2,8 @@
 
 import pytest
 
-from pegboard.prompts.matching import ToolNameMatcher
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.scanner import ToolNameMatcher
+from pegboard.prompts.tool_shape import ToolShape
 
 
 def meant(name: str, *tools: str) -> str | None:

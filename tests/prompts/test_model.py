@@ -4,11 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.prompting import TEXT_FORMATS, KnownModel
-from pegboard.core.tool import Json
-from pegboard.prompts.families import families
-from pegboard.prompts.model import Model, model_facts
-from pegboard.prompts.sizes import billions_in_metadata, size_in_name
+from pegboard.core.json.values import Json
+from pegboard.core.model.settings import TEXT_FORMATS, KnownModel
+from pegboard.prompts.model import Model, billions_in_metadata, families, model_facts, size_in_name
 
 
 @pytest.mark.behaviour("model.size_from_name")

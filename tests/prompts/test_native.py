@@ -6,12 +6,12 @@ from types import EllipsisType
 import pytest
 from benchmarks.parser_cases.invariants import broken_rule
 
-from pegboard.core.folded import Json
+from pegboard.core.json.values import Json
 from pegboard.prompts.deltas import NativeCalls
 from pegboard.prompts.events import Arguments, BrokenCallEvent, CallDoneEvent, CallStartedEvent, OutputEvent, ParsedCall
 from pegboard.prompts.formats import FORMATS, parse
 from pegboard.prompts.scanner import CUT_MESSAGE
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.tool_shape import ToolShape
 
 NATIVE = FORMATS["native"]
 LOOK = ToolShape("look", "", {"type": "object", "properties": {"at": {"type": "string"}, "deep": {"type": "integer"}}})

@@ -5,10 +5,10 @@ import random
 import pytest
 from benchmarks.parser_cases.invariants import broken_rule
 
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats import FORMATS, parse
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.tool_shape import ToolShape
 
 TEXT: Json = {"type": "string"}
 TOOLS = tuple(

@@ -6,9 +6,9 @@ import pytest
 from benchmarks.parser_cases.invariants import broken_rule
 from inline_snapshot import snapshot
 
-from pegboard.core.folded import Json
+from pegboard.core.json.values import Json
 from pegboard.prompts.formats import FORMATS, parse
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.tool_shape import ToolShape
 
 TEXT: Json = {"type": "string"}
 TOOLS = (

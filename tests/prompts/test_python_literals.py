@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pegboard.core.folded import Json
+from pegboard.core.json.values import Json
 from pegboard.prompts.python_literals import (
     MAX_DEPTH,
     LiteralError,

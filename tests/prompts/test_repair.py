@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pegboard.core.folded import Json
+from pegboard.core.json.values import Json
 from pegboard.prompts.repair import RepairedJson, UnrepairableJson, read_json, read_json_at
 
 

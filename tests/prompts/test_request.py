@@ -8,14 +8,14 @@ import pytest
 from tests.prompts.boards import READ, capable
 from tests.support.collect_failures import each_case
 
-from pegboard.core.prompting import TEXT_FORMATS, PromptSettings
-from pegboard.core.tool import Json, JsonObject
-from pegboard.prompts.building import BuiltPrompt, build
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.settings import TEXT_FORMATS, PromptSettings
 from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats import FORMATS, FormattedResult, parse
 from pegboard.prompts.model import Model, model_facts
-from pegboard.prompts.native import tool_functions
 from pegboard.prompts.request import chat_request
+from pegboard.prompts.system_prompt import BuiltPrompt, build
+from pegboard.prompts.tool_shape import tool_functions
 
 SETTINGS = replace(PromptSettings(), base="Be brief.")
 CALL: Json = {

@@ -20,7 +20,7 @@ from pegboard.prompts.events import (
 )
 from pegboard.prompts.formats import FORMATS, FormatMessage, FormattedResult, parse
 from pegboard.prompts.scanner import MAX_HEADER_LENGTH, Scanner
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.tool_shape import ToolShape
 
 HERMES = FORMATS["hermes"]
 WEATHER = ToolShape(

@@ -5,10 +5,10 @@ import random
 import pytest
 from benchmarks.parser_cases.invariants import broken_rule
 
-from pegboard.core.folded import Json
+from pegboard.core.json.values import Json
 from pegboard.prompts.formats import FORMATS, parse
 from pegboard.prompts.scanner import ParsedOutput
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.tool_shape import ToolShape
 
 TEXT: Json = {"type": "string"}
 TOOLS = (ToolShape("book", parameters={"type": "object", "properties": {"place": TEXT, "n": {"type": "integer"}}}),)

@@ -3,10 +3,9 @@
 import pytest
 from tests.support.collect_failures import each_case
 
-from pegboard.core.folded import Json
-from pegboard.prompts.coercion import parameter_schema
-from pegboard.prompts.shapes import ToolShape
-from pegboard.prompts.typed import BareWord, read_typed, resolve_bare_words
+from pegboard.core.json.values import Json
+from pegboard.prompts.tool_shape import ToolShape
+from pegboard.prompts.values import BareWord, parameter_schema, read_typed, resolve_bare_words
 
 INTEGER: Json = {"type": "integer"}
 NUMBER: Json = {"type": "number"}

@@ -9,12 +9,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.support.collect_failures import each_case
 
-from pegboard.core.folded import Json
+from pegboard.core.json.values import Json
 from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats import FORMATS, FormatMessage, FormattedResult, find_format, parse
-from pegboard.prompts.formats.wording import EXAMPLE
+from pegboard.prompts.formats.base import EXAMPLE
 from pegboard.prompts.scanner import collect_output
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.tool_shape import ToolShape
 
 from .outputs import FORECAST, OUTPUTS, TOOLS
 

@@ -7,8 +7,8 @@ import pytest
 from tests.providers.running import Peer, program
 from tests.servers.peers import warm_command
 
-from pegboard.core.server import Http, Transport
-from pegboard.providers.mcp import connect
+from pegboard.core.model.server import Http, Transport
+from pegboard.providers.mcp import lifecycle as connect
 
 
 def _everyday(transport: str) -> Iterator[str]:

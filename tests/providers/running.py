@@ -13,14 +13,15 @@ import psutil
 from tests.servers.peers import command, warm_command
 from tests.support import fork_server
 
-from pegboard.core.call import AdmittedCall, Outcome, ToolCall
-from pegboard.core.catalogue import Listing, ProviderDown, ProviderUp
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ServerId, ServerKey, ToolId, ToolsetId, WireName
-from pegboard.core.server import Connection, DeclaredAt, Http, Server, Stdio, Timeouts
-from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.ports import Expand, Progress
-from pegboard.providers.mcp import McpServerProvider
-from pegboard.providers.mcp.oauth import SignInService
+from pegboard.core.calls.call import AdmittedCall, Outcome, ToolCall
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import Listing, ProviderDown, ProviderUp
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, ServerId, ServerKey, ToolId, ToolsetId, WireName
+from pegboard.core.model.server import Connection, DeclaredAt, Http, Server, Stdio, Timeouts
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.ports.providers import Expand, Progress
+from pegboard.providers.mcp.oauth.sign_in import SignInService
+from pegboard.providers.mcp.provider import McpServerProvider
 
 KEY = ServerKey(ToolsetId("dev"), ServerId("peer"))
 PATIENCE = 40

@@ -13,11 +13,11 @@ from tests.providers.web import Endpoint, served
 from tests.servers.guarded import Guarded
 from tests.support.doubles import MemorySecrets
 
-from pegboard.core.catalogue import ProviderNeedsSignIn
-from pegboard.core.ids import PrincipalId
-from pegboard.core.server import Http, NoOAuth, OAuth, Transport
-from pegboard.ports import CompletedSignIn, SignInUnavailable
-from pegboard.providers.mcp.oauth import SignInService, open_sign_in_service
+from pegboard.core.model.catalogue import ProviderNeedsSignIn
+from pegboard.core.model.ids import PrincipalId
+from pegboard.core.model.server import Http, NoOAuth, OAuth, Transport
+from pegboard.ports.providers import CompletedSignIn, SignInUnavailable
+from pegboard.providers.mcp.oauth.sign_in import SignInService, open_sign_in_service
 
 BASE = "http://127.0.0.1:8460"
 ANN = PrincipalId("ann")

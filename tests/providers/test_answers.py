@@ -5,7 +5,7 @@ import json
 import pytest
 from mcp import MCPError
 
-from pegboard.core.call import (
+from pegboard.core.calls.call import (
     Arguments,
     NeedsInput,
     Outcome,
@@ -14,14 +14,14 @@ from pegboard.core.call import (
     ToolFailure,
     ToolSuccess,
 )
-from pegboard.core.tool import JsonObject
-from pegboard.providers.mcp.answers import (
+from pegboard.core.json.values import JsonObject
+from pegboard.providers.mcp.errors import CONNECTION_BROKEN, HTTP_STATUS_BASE, NOT_SENT, UNUSABLE_ANSWER
+from pegboard.providers.mcp.results import (
     UnsendableArgumentsError,
     encode_arguments,
     outcome_of_error,
     outcome_of_result,
 )
-from pegboard.providers.mcp.trouble import CONNECTION_BROKEN, HTTP_STATUS_BASE, NOT_SENT, UNUSABLE_ANSWER
 
 TEXT: JsonObject = {"content": [{"type": "text", "text": "größe"}]}
 NO_RESULT = ProviderFailure("dev~peer answered with something that is no tool result", may_have_run=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.providers.mcp.backoff import backoff_delay
+from pegboard.providers.mcp.provider import backoff_delay
 
 
 @pytest.mark.behaviour("supervision.backoff_with_jitter")

@@ -15,14 +15,19 @@ from starlette.responses import Response
 from tests.providers import web
 from tests.providers.running import running
 
-from pegboard.core.call import Outcome, ToolSuccess
-from pegboard.core.server import Connection, Http, Stdio, Transport
-from pegboard.providers.mcp.answers import outcome_of_result
+from pegboard.core.calls.call import Outcome, ToolSuccess
+from pegboard.core.model.server import Connection, Http, Stdio, Transport
+from pegboard.providers.mcp.errors import UNUSABLE_ANSWER
+from pegboard.providers.mcp.fast.connection import EventStreamParser
+from pegboard.providers.mcp.fast.response import (
+    RAW_ANSWER_KEY,
+    RawAnswer,
+    SharedStreamCalls,
+    read_outcome,
+    read_outcome_now,
+)
 from pegboard.providers.mcp.messages import McpMessageReader
-from pegboard.providers.mcp.raw.events import EventStreamParser
-from pegboard.providers.mcp.raw.reply import read_outcome, read_outcome_now
-from pegboard.providers.mcp.shared_stream import RAW_ANSWER_KEY, RawAnswer, SharedStreamCalls
-from pegboard.providers.mcp.trouble import UNUSABLE_ANSWER
+from pegboard.providers.mcp.results import outcome_of_result
 
 pytestmark = pytest.mark.anyio
 

@@ -3,8 +3,8 @@
 import json
 
 from pegboard import __version__
-from pegboard.core.tool import Json
-from pegboard.providers.mcp.beside import extra_params, requested_log_level
+from pegboard.core.json.values import Json
+from pegboard.providers.mcp.results import extra_params, requested_log_level
 
 HANDSHAKE, MODERN = "2025-11-25", "2026-07-28"
 KEY = "io.modelcontextprotocol/"

@@ -16,25 +16,26 @@ from starlette.responses import Response
 from tests.providers.running import KEY, running
 from tests.providers.web import OPENING, Endpoint, Events, answer, listed, served
 
-from pegboard.core.ask import ResourceFailure, ResourceMethod, ResourceResult, RoutedRequest
-from pegboard.core.call import ToolSuccess
-from pegboard.core.catalogue import ListingProblem
-from pegboard.core.server import Http, Transport
-from pegboard.core.tool import Json
+from pegboard.core.calls.call import ToolSuccess
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import ListingProblem
+from pegboard.core.model.server import Http, Transport
+from pegboard.core.resources.requests import ResourceFailure, ResourceMethod, ResourceResult, RoutedRequest
 from pegboard.memory import large_value_count
-from pegboard.providers.mcp import listing, messages
+from pegboard.providers.mcp import discovery as listing
+from pegboard.providers.mcp import messages
 from pegboard.providers.mcp.connection import McpConnection
-from pegboard.providers.mcp.large import LargeMessageExchange
+from pegboard.providers.mcp.errors import UNUSABLE_ANSWER
+from pegboard.providers.mcp.fast.response import read_outcome_now
 from pegboard.providers.mcp.messages import (
     LARGE_MESSAGE_BYTES,
     MAX_MESSAGE_VALUES,
     MAX_ON_LOOP_BYTES,
     TOO_MANY_VALUES_MESSAGE,
+    LargeMessageExchange,
     McpMessageReader,
     parse_message,
 )
-from pegboard.providers.mcp.raw.reply import read_outcome_now
-from pegboard.providers.mcp.trouble import UNUSABLE_ANSWER
 
 pytestmark = pytest.mark.anyio
 

@@ -7,12 +7,14 @@ import anyio
 import pytest
 from tests.providers.running import KEY, Peer, running, server
 
-from pegboard.core.call import Outcome, ProviderFailure, ToolFailure, ToolSuccess
-from pegboard.core.catalogue import Listing, ProviderOff, ProviderStart, ProviderUp
-from pegboard.core.ids import ToolId
-from pegboard.core.tool import Json, ToolSpec
-from pegboard.ports import Provider
-from pegboard.providers.mcp import McpServerProvider, life
+from pegboard.core.calls.call import Outcome, ProviderFailure, ToolFailure, ToolSuccess
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import Listing, ProviderOff, ProviderStart, ProviderUp
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.tool import ToolSpec
+from pegboard.ports.providers import Provider
+from pegboard.providers.mcp import lifecycle as life
+from pegboard.providers.mcp.provider import McpServerProvider
 
 pytestmark = pytest.mark.anyio
 

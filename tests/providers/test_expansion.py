@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from pegboard.children.erasing import SecretFilter
-from pegboard.core.server import Http, Stdio, Transport
-from pegboard.ports import UnresolvedReference
-from pegboard.providers.mcp.expansion import ExpandedConnection, expand_connection
+from pegboard.core.model.server import Http, Stdio, Transport
+from pegboard.ports.providers import UnresolvedReference
+from pegboard.processes.output import SecretFilter
+from pegboard.providers.mcp.credentials import ExpandedConnection, expand_connection
 
 VALUES = {"TOKEN": "s3cr3t-token", "DIR": "/srv/files", "SHORT": "ab"}
 

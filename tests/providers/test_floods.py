@@ -21,16 +21,18 @@ from tests.providers.web import Events, served
 from tests.providers.wires import EVENTS_HEAD, LAST_CHUNK, MODERN, SESSIONS, Heard, calling, chunk, event
 from tests.support.asking import AskedClient
 
-from pegboard.core.call import ToolSuccess
-from pegboard.core.server import Connection, Http, Stdio, Transport
-from pegboard.providers.mcp import messages, notes, pace, stdio
+from pegboard.core.calls.call import ToolSuccess
+from pegboard.core.model.server import Connection, Http, Stdio, Transport
+from pegboard.providers.mcp import in_flight as notes
+from pegboard.providers.mcp import messages
+from pegboard.providers.mcp import rate as pace
+from pegboard.providers.mcp.fast.pending_requests import PendingRequests
+from pegboard.providers.mcp.fast.stdio import CallLineHandler
 from pegboard.providers.mcp.http_client import McpHttpClient
 from pegboard.providers.mcp.in_flight import CallsInFlight
-from pegboard.providers.mcp.messages import Line, McpMessageReader, OutputLineSplitter
-from pegboard.providers.mcp.pace import PROGRESS_BURST, SLICE_BYTES, TurnTimer
-from pegboard.providers.mcp.raw.pipe import CallLineHandler
-from pegboard.providers.mcp.raw.tickets import PendingRequests
-from pegboard.providers.mcp.sieve import UnsolicitedFilter
+from pegboard.providers.mcp.messages import Line, McpMessageReader, OutputLineSplitter, UnsolicitedFilter
+from pegboard.providers.mcp.rate import PROGRESS_BURST, SLICE_BYTES, TurnTimer
+from pegboard.providers.mcp.transports import stdio
 
 pytestmark = pytest.mark.anyio
 

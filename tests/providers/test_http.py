@@ -16,12 +16,12 @@ from tests.providers.running import Watched, running, server
 from tests.providers.web import Endpoint, answer, served
 from tests.servers import peers
 
-from pegboard.core.call import Outcome, ProviderFailure, ToolSuccess
-from pegboard.core.catalogue import ProviderUp
-from pegboard.core.server import Http, Transport
+from pegboard.core.calls.call import Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.model.catalogue import ProviderUp
+from pegboard.core.model.server import Http, Transport
 from pegboard.providers.mcp import http_client
+from pegboard.providers.mcp.fast import connection as exchange
 from pegboard.providers.mcp.http_client import McpHttpClient, tls_context
-from pegboard.providers.mcp.raw import exchange
 
 pytestmark = pytest.mark.anyio
 

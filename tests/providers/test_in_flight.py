@@ -6,8 +6,8 @@ import anyio
 import pytest
 from tests.support.asking import AskedClient
 
-from pegboard.core.tool import JsonObject
-from pegboard.ports import PeerRequestError
+from pegboard.core.json.values import JsonObject
+from pegboard.ports.providers import PeerRequestError
 from pegboard.providers.mcp.in_flight import CallDeadline, CallsInFlight
 
 pytestmark = pytest.mark.anyio

@@ -5,11 +5,12 @@ from typing import cast
 import pytest
 from tests.providers.running import KEY
 
-from pegboard.core.catalogue import ListingProblem
-from pegboard.core.ids import ToolId
-from pegboard.core.tool import Json, Tool, ToolSpec
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import ListingProblem
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.tool import Tool, ToolSpec
 from pegboard.providers.mcp.connection import McpConnection
-from pegboard.providers.mcp.listing import ToolListResult, list_tools, parse_tools
+from pegboard.providers.mcp.discovery import ToolListResult, list_tools, parse_tools
 
 OBJECT: dict[str, Json] = {"type": "object"}
 

@@ -8,6 +8,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCResponse
 
 from pegboard.providers.mcp import messages
+from pegboard.providers.mcp.errors import UNUSABLE_ANSWER
 from pegboard.providers.mcp.messages import (
     LARGE_MESSAGE_BYTES,
     Line,
@@ -16,7 +17,6 @@ from pegboard.providers.mcp.messages import (
     OversizedLine,
     parse_message,
 )
-from pegboard.providers.mcp.trouble import UNUSABLE_ANSWER
 
 
 def lines_of(*chunks: bytes, longest: int = 1_000) -> list[Line]:

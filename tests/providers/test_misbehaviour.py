@@ -11,12 +11,15 @@ import psutil
 import pytest
 from tests.providers.running import program, running, server
 
-from pegboard.children.lines import MAX_LINES
-from pegboard.core.call import Outcome, ProviderFailure, ToolSuccess
-from pegboard.core.catalogue import ListingProblem, ProviderStart, ProviderUp
-from pegboard.core.server import Stdio
-from pegboard.providers.mcp import connect, life, listing, stdio
+from pegboard.core.calls.call import Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.model.catalogue import ListingProblem, ProviderStart, ProviderUp
+from pegboard.core.model.server import Stdio
+from pegboard.processes.output import MAX_LINES
+from pegboard.providers.mcp import discovery as listing
+from pegboard.providers.mcp import lifecycle as connect
+from pegboard.providers.mcp import lifecycle as life
 from pegboard.providers.mcp.messages import OutputLineSplitter
+from pegboard.providers.mcp.transports import stdio
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,10 @@ import pytest
 from tests.providers.running import KEY, PATIENCE, Watched, program, running
 from tests.servers import peers
 
-from pegboard.core.ask import (
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.catalogue import Listing, ProviderUp
+from pegboard.core.model.server import Connection, Http, Stdio, Transport
+from pegboard.core.resources.requests import (
     ResourceAnswer,
     ResourceFailure,
     ResourceMethod,
@@ -16,10 +19,7 @@ from pegboard.core.ask import (
     ResourceResult,
     RoutedRequest,
 )
-from pegboard.core.catalogue import Listing, ProviderUp
-from pegboard.core.server import Connection, Http, Stdio, Transport
-from pegboard.core.tool import Json, JsonObject
-from pegboard.providers.mcp import McpServerProvider
+from pegboard.providers.mcp.provider import McpServerProvider
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -225,7 +225,7 @@ async def test_a_server_with_resources_that_knows_of_no_templates_has_none_and_n
 
 @pytest.mark.behaviour("offers.bounds")
 async def test_a_list_without_end_is_cut_and_costs_the_tools_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pegboard.providers.mcp.offers.MAX_PAGES", 20)
+    monkeypatch.setattr("pegboard.providers.mcp.discovery.MAX_PAGES", 20)
     async with running(program("shelves", "endless")) as watched:
         listing = await watched.up()
         assert [tool.id.name for tool in listing.tools] == ["look"]

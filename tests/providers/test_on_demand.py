@@ -18,16 +18,16 @@ from tests.providers.test_offers import Reached, ask, text_of, told
 from tests.support.doubles import MemoryAudit, MemoryStore
 from tests.support.house import call_of
 
-from pegboard.core.ask import ResourceMethod
-from pegboard.core.call import AdmittedCall, LockedToolRefusal, Outcome, ProviderFailure, ToolSuccess
-from pegboard.core.catalogue import Listing, ProviderAsleep, ProviderDown, ProviderUp
-from pegboard.core.ids import ToolId
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.resolve import OpenTool
-from pegboard.core.server import Connection, Server, StartOnDemand, Stdio, Trust
-from pegboard.core.status import ChangedSinceApproval
-from pegboard.core.tool import Json
-from pegboard.core.view import View
+from pegboard.core.calls.call import AdmittedCall, LockedToolRefusal, Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.decision.resolve import OpenTool
+from pegboard.core.decision.status import ChangedSinceApproval
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import Listing, ProviderAsleep, ProviderDown, ProviderUp
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Connection, Server, StartOnDemand, Stdio, Trust
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.core.resources.requests import ResourceMethod
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.providers.mcp import mcp_provider
 

@@ -13,10 +13,10 @@ from tests.providers.running import Watch, Watched, running, server
 from tests.providers.web import Endpoint, served
 from tests.servers.peers import command
 
-from pegboard.core.call import ProviderFailure, ToolSuccess
-from pegboard.core.catalogue import ProviderDown, ProviderStart
-from pegboard.core.server import Connection, Stdio
-from pegboard.providers.mcp.backoff import MAX_PAUSE_S, MIN_PAUSE_S, RECOVERED_AFTER
+from pegboard.core.calls.call import ProviderFailure, ToolSuccess
+from pegboard.core.model.catalogue import ProviderDown, ProviderStart
+from pegboard.core.model.server import Connection, Stdio
+from pegboard.providers.mcp.provider import MAX_PAUSE_S, MIN_PAUSE_S, RECOVERED_AFTER
 
 pytestmark = pytest.mark.anyio
 

@@ -17,13 +17,14 @@ from tests.support.fork_server import python
 from tests.support.house import call_of
 
 from pegboard.config.references import expander_for_callers
-from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure, ToolFailure, ToolSuccess
-from pegboard.core.catalogue import Listing, ProviderAsleep, ProviderUp
-from pegboard.core.ids import ToolId
-from pegboard.core.server import Http, Server, Transport
-from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.providers.mcp import PerCallerProvider, connect
-from pegboard.providers.mcp.callers import header_requirements
+from pegboard.core.calls.call import AdmittedCall, Outcome, ProviderFailure, ToolFailure, ToolSuccess
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import Listing, ProviderAsleep, ProviderUp
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.server import Http, Server, Transport
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.providers.mcp import lifecycle as connect
+from pegboard.providers.mcp.per_caller import PerCallerProvider, header_requirements
 
 pytestmark = pytest.mark.anyio
 

@@ -5,10 +5,16 @@ import pytest
 from tests.providers.running import KEY, PATIENCE, server
 from tests.providers.test_per_caller import OWN, Callers, owners, running, said, token
 
-from pegboard.core.ask import MissingCallerInput, ResourceAnswer, ResourceMethod, ResourceResult, RoutedRequest
-from pegboard.core.catalogue import ProviderAsleep, ProviderUp
-from pegboard.core.server import Http, Transport
-from pegboard.core.tool import JsonObject
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.catalogue import ProviderAsleep, ProviderUp
+from pegboard.core.model.server import Http, Transport
+from pegboard.core.resources.requests import (
+    MissingCallerInput,
+    ResourceAnswer,
+    ResourceMethod,
+    ResourceResult,
+    RoutedRequest,
+)
 
 pytestmark = pytest.mark.anyio
 

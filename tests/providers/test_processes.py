@@ -10,10 +10,10 @@ import anyio
 import pytest
 from tests.providers.running import Watched, running, server
 
-from pegboard.children.child import close_pipes
-from pegboard.core.call import Outcome, ProviderFailure, ToolSuccess
-from pegboard.core.server import Stdio
-from pegboard.providers.mcp.processes import start_process, stop_process
+from pegboard.core.calls.call import Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.model.server import Stdio
+from pegboard.processes.child import close_pipes
+from pegboard.providers.mcp.transports.stdio import start_process, stop_process
 
 pytestmark = [
     pytest.mark.anyio,

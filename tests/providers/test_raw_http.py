@@ -22,9 +22,9 @@ from tests.providers.wires import (
     whole,
 )
 
-from pegboard.core.call import NeedsInput, Outcome, ToolSuccess
-from pegboard.providers.mcp.raw import pool
-from pegboard.providers.mcp.trouble import CONNECTION_BROKEN, HTTP_STATUS_BASE, UNUSABLE_ANSWER
+from pegboard.core.calls.call import NeedsInput, Outcome, ToolSuccess
+from pegboard.providers.mcp.errors import CONNECTION_BROKEN, HTTP_STATUS_BASE, UNUSABLE_ANSWER
+from pegboard.providers.mcp.fast import pool
 
 pytestmark = pytest.mark.anyio
 

@@ -9,14 +9,14 @@ import pytest
 from mcp import MCPError
 from tests.support.asking import AskedClient
 
-from pegboard.core.call import NeedsInput, Outcome, ProviderFailure, ToolCall, ToolFailure, ToolSuccess
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, WireName
-from pegboard.core.tool import Json
-from pegboard.ports import ClientPeer
-from pegboard.providers.mcp.raw.reply import read_outcome_now
-from pegboard.providers.mcp.raw.request import CallEncoder
-from pegboard.providers.mcp.raw.tickets import PendingRequest
-from pegboard.providers.mcp.trouble import UNUSABLE_ANSWER
+from pegboard.core.calls.call import NeedsInput, Outcome, ProviderFailure, ToolCall, ToolFailure, ToolSuccess
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, WireName
+from pegboard.ports.providers import ClientPeer
+from pegboard.providers.mcp.errors import UNUSABLE_ANSWER
+from pegboard.providers.mcp.fast.pending_requests import PendingRequest
+from pegboard.providers.mcp.fast.requests import CallEncoder
+from pegboard.providers.mcp.fast.response import read_outcome_now
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 WHO = "io.modelcontextprotocol/clientInfo"

@@ -8,10 +8,10 @@ import pytest
 from tests.providers.running import KEY, PATIENCE, Watched, program, running, server
 from tests.providers.test_misbehaviour import peer
 
-from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure, ToolCall, ToolSuccess
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId, WireName
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.providers.mcp.raw import pipe
+from pegboard.core.calls.call import AdmittedCall, Outcome, ProviderFailure, ToolCall, ToolSuccess
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, ToolId, WireName
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.providers.mcp.fast import stdio as pipe
 
 pytestmark = pytest.mark.anyio
 

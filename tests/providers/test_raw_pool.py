@@ -7,7 +7,7 @@ import pytest
 from tests.providers.test_raw_http import echo, failed, never, text, until
 from tests.providers.wires import SESSIONS, Heard, calling
 
-from pegboard.providers.mcp.trouble import NOT_SENT
+from pegboard.providers.mcp.errors import NOT_SENT
 
 pytestmark = pytest.mark.anyio
 

@@ -12,12 +12,13 @@ from tests.providers.test_raw_http import text, until
 from tests.providers.wires import EVENTS_HEAD, LAST_CHUNK, MODERN, SESSIONS, Heard, calling, chunk, event, whole
 from tests.support.asking import AskedClient
 
-from pegboard.core.tool import JsonObject
-from pegboard.ports import PeerRequestError
+from pegboard.core.json.values import JsonObject
+from pegboard.ports.providers import PeerRequestError
+from pegboard.providers.mcp.fast import connection as exchange
+from pegboard.providers.mcp.fast import http
+from pegboard.providers.mcp.fast.connection import EventStreamParser, EventTooLargeError, ServerSentEvent
+from pegboard.providers.mcp.fast.pending_requests import PendingRequests
 from pegboard.providers.mcp.in_flight import CallsInFlight
-from pegboard.providers.mcp.raw import exchange, http
-from pegboard.providers.mcp.raw.events import EventStreamParser, EventTooLargeError, ServerSentEvent
-from pegboard.providers.mcp.raw.tickets import PendingRequests
 
 pytestmark = pytest.mark.anyio
 

@@ -6,9 +6,9 @@ import pytest
 from tests.providers.running import running
 from tests.providers.test_misbehaviour import peer
 
-from pegboard.core.call import ToolSuccess
-from pegboard.providers.mcp.pace import PROGRESS_BURST
-from pegboard.providers.mcp.sieve import UnsolicitedFilter, is_not_json
+from pegboard.core.calls.call import ToolSuccess
+from pegboard.providers.mcp.messages import UnsolicitedFilter, is_not_json
+from pegboard.providers.mcp.rate import PROGRESS_BURST
 
 CHANGED = b'{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}'
 STEP = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}'

@@ -14,10 +14,10 @@ from tests.providers.web import Endpoint, Events, answer, served
 from tests.servers.guarded import MARK, Guarded
 from tests.support.doubles import MemorySecrets
 
-from pegboard.core.call import Outcome, ProviderFailure, ToolSuccess
-from pegboard.core.catalogue import ProviderDown, ProviderNeedsSignIn, ProviderUp
-from pegboard.core.server import NoOAuth, OAuth, Transport
-from pegboard.ports import CompletedSignIn, SignInUnavailable
+from pegboard.core.calls.call import Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.model.catalogue import ProviderDown, ProviderNeedsSignIn, ProviderUp
+from pegboard.core.model.server import NoOAuth, OAuth, Transport
+from pegboard.ports.providers import CompletedSignIn, SignInUnavailable
 from pegboard.providers.mcp.oauth import account
 
 pytestmark = pytest.mark.anyio

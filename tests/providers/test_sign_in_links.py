@@ -6,9 +6,9 @@ from tests.providers.running import KEY
 from tests.providers.signing import ANN, Person, asking, consents, guarded, now
 from tests.support.doubles import MemorySecrets
 
-from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.ports import CompletedSignIn, SignInRedirect, SignInUnavailable
-from pegboard.providers.mcp.oauth import desk
+from pegboard.core.model.ids import ServerId, ServerKey, ToolsetId
+from pegboard.ports.providers import CompletedSignIn, SignInRedirect, SignInUnavailable
+from pegboard.providers.mcp.oauth import sign_in as desk
 
 pytestmark = pytest.mark.anyio
 

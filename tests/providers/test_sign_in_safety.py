@@ -9,10 +9,10 @@ from tests.providers.signing import Person, asking, guarded, process
 from tests.providers.web import served
 from tests.support.doubles import MemorySecrets
 
-from pegboard.core.server import Http, OAuth
-from pegboard.ports import SignInUnavailable
-from pegboard.providers.mcp.oauth.outgoing import SignInAddressPolicy, open_sender
-from pegboard.providers.mcp.trouble import McpServerError
+from pegboard.core.model.server import Http, OAuth
+from pegboard.ports.providers import SignInUnavailable
+from pegboard.providers.mcp.errors import McpServerError
+from pegboard.providers.mcp.oauth.http import SignInAddressPolicy, open_sender
 
 pytestmark = pytest.mark.anyio
 

@@ -9,9 +9,9 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from tests.providers.running import running, server
 from tests.providers.web import Endpoint, Events, served
 
-from pegboard.core.call import Outcome, ProviderFailure, ToolSuccess
-from pegboard.core.catalogue import ProviderUp
-from pegboard.core.server import Http, Transport
+from pegboard.core.calls.call import Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.model.catalogue import ProviderUp
+from pegboard.core.model.server import Http, Transport
 
 pytestmark = pytest.mark.anyio
 

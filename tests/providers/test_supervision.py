@@ -15,11 +15,11 @@ import pytest
 from tests.providers.running import KEY, Watch, program, running, server
 from tests.servers.peers import FOLDER
 
-from pegboard.core.call import Outcome, ProviderFailure, ToolSuccess
-from pegboard.core.catalogue import Health, ProviderDown, ProviderStart, ProviderUp
-from pegboard.core.server import Http, Stdio
-from pegboard.ports import UnresolvedReference
-from pegboard.providers.mcp import life
+from pegboard.core.calls.call import Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.model.catalogue import Health, ProviderDown, ProviderStart, ProviderUp
+from pegboard.core.model.server import Http, Stdio
+from pegboard.ports.providers import UnresolvedReference
+from pegboard.providers.mcp import lifecycle as life
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ import anyio
 import pytest
 from tests.providers.containers.boxes import KEY, called
 
-from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure, ToolSuccess
-from pegboard.core.catalogue import (
+from pegboard.core.calls.call import AdmittedCall, Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.model.catalogue import (
     Health,
     Listing,
     ProviderAsleep,
@@ -17,10 +17,10 @@ from pegboard.core.catalogue import (
     ProviderStart,
     ProviderUp,
 )
-from pegboard.core.ids import ToolId
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.ports import ChangeCallback, ClientPeer, Progress
-from pegboard.providers.together import CompositeProvider
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.ports.providers import ChangeCallback, ClientPeer, Progress
+from pegboard.providers.composite import CompositeProvider
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DOWN = ProviderDown(NOW, "needs podman or docker")

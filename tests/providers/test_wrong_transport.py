@@ -5,7 +5,7 @@ import pytest
 from tests.providers.running import running
 from tests.providers.web import Endpoint, served
 
-from pegboard.core.server import Http, Transport
+from pegboard.core.model.server import Http, Transport
 
 pytestmark = pytest.mark.anyio
 

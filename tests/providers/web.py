@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pegboard.core.server import Http
-from pegboard.surfaces.listening import WebServer, bind_socket
+from pegboard.core.model.server import Http
+from pegboard.surfaces.http.server import WebServer, bind_socket
 
 Answer = Callable[[Request, dict[str, Any]], Awaitable[Response | None]]
 """From a message to the response of this test's own making; None leaves it to the script below."""

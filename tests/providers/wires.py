@@ -12,17 +12,17 @@ import anyio
 import httpx2
 from tests.providers.running import KEY, PATIENCE, nothing_left
 
-from pegboard.core.call import AdmittedCall, Outcome, ToolCall
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId, WireName
-from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.ports import ClientPeer, Progress
-from pegboard.providers.mcp.authorization import Authorization
+from pegboard.core.calls.call import AdmittedCall, Outcome, ToolCall
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, ToolId, WireName
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.ports.providers import ClientPeer, Progress
+from pegboard.providers.mcp.credentials import Authorization
+from pegboard.providers.mcp.fast.http import HttpToolCalls
+from pegboard.providers.mcp.fast.pending_requests import PendingRequests
+from pegboard.providers.mcp.fast.pool import HttpConnectionPool
+from pegboard.providers.mcp.fast.requests import CallEncoder, RequestHeadEncoder
 from pegboard.providers.mcp.in_flight import CallsInFlight
-from pegboard.providers.mcp.raw.heads import RequestHeadEncoder
-from pegboard.providers.mcp.raw.http import HttpToolCalls
-from pegboard.providers.mcp.raw.pool import HttpConnectionPool
-from pegboard.providers.mcp.raw.request import CallEncoder
-from pegboard.providers.mcp.raw.tickets import PendingRequests
 
 MODERN = "2026-07-28"
 SESSIONS = "2025-11-25"

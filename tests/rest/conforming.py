@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import jsonschema_rs
 
-from pegboard.surfaces.rest.document import document
+from pegboard.surfaces.rest.app import document
 
 RECORDED = "PEGBOARD_RECORDED"
 """Names a file for what is answered here: `python -m tests.rest.examples` makes the document's examples of it."""

@@ -13,10 +13,10 @@ from tests.support.house import House, declared, opened
 from tests.support.shared_api import shared_rest_app
 from tests.support.sign_ins import ScriptedSignIns
 
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.tool import Tool
-from pegboard.ports import TicketStore
-from pegboard.surfaces.rest.access import hash_token
+from pegboard.core.model.tool import Tool
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.gateway.access.tokens import hash_token
+from pegboard.ports.stores import TicketStore
 from pegboard.surfaces.rest.settings import RuntimeInfo
 
 TOKEN = "the-start-up-token"

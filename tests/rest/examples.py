@@ -14,8 +14,7 @@ from typing import Any
 
 from tests.rest.conforming import faults
 
-from pegboard.surfaces.rest.document import document
-from pegboard.surfaces.rest.examples import EXAMPLES_FILE
+from pegboard.surfaces.rest.app import EXAMPLES_FILE, document
 
 JSON = "application/json"
 MOST_ITEMS = 2

@@ -10,8 +10,8 @@ from tests.store.engines import now
 from tests.support.doubles import MemoryStore, Providers
 from tests.support.house import declared, opened
 
-from pegboard.core.policy import DeclaredSettings
-from pegboard.store import Store, open_store
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.store.open import Store, open_store
 
 
 @asynccontextmanager

@@ -9,8 +9,8 @@ import pytest
 from starlette.responses import PlainTextResponse
 from tests.rest.desk import TOKEN, at_desk, problem
 
-from pegboard.surfaces.mcp.door import RequestChecks
-from pegboard.surfaces.root import HttpRouter
+from pegboard.surfaces.http.router import HttpRouter
+from pegboard.surfaces.mcp.request_checks import RequestChecks
 
 pytestmark = pytest.mark.anyio
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from tests.rest.desk import GITHUB, NOTES, Desk, at_desk
 
-from pegboard.core.commands import SetOverride
-from pegboard.core.ids import ToolId
-from pegboard.core.override import Override
-from pegboard.store import key_of, open_store
+from pegboard.core.commands.commands import SetOverride
+from pegboard.core.model.ids import ToolId
+from pegboard.core.overrides.model import Override
+from pegboard.store.open import open_store
+from pegboard.store.secrets import key_of
 
 pytestmark = pytest.mark.anyio
 

@@ -16,15 +16,14 @@ from tests.rest.recorded import at_recorded_desk
 from tests.store.calls import NOON, TOOL, record
 from tests.support.house import declared
 
-from pegboard.core.call import CallRecord, ProviderFailure, UnknownTool
-from pegboard.core.commands import SetSwitch
-from pegboard.core.ids import CallId, PrincipalId, ToolId
-from pegboard.core.presentations.costs import PresentationCost
-from pegboard.core.presentations.presenting import PresentationMode
-from pegboard.core.presentations.saved import PresentationTokenSavings, TotalSavings, compute_savings
-from pegboard.core.principal import Principal
-from pegboard.core.server import DeclaredAt
-from pegboard.store import StoreError
+from pegboard.core.calls.call import CallRecord, ProviderFailure, UnknownTool
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import CallId, PrincipalId, ToolId
+from pegboard.core.model.principals import Principal
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.model.settings import PresentationMode
+from pegboard.core.presentations.costs import PresentationCost, PresentationTokenSavings, TotalSavings, compute_savings
+from pegboard.store.database import StoreError
 
 pytestmark = pytest.mark.anyio
 

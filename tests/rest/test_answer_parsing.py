@@ -7,11 +7,11 @@ import pytest
 from tests.rest.desk import GITHUB, Desk, at_desk, problem
 from tests.rest.test_overrides import desk_with_arguments, said
 
-from pegboard.core.commands import SetSwitch
-from pegboard.core.ids import ToolId
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import ToolId
 from pegboard.library import open_board
 from pegboard.prompts import FORMATS, parse
-from pegboard.prompts.preview import python_example
+from pegboard.prompts.system_prompt import python_example
 
 pytestmark = pytest.mark.anyio
 
@@ -130,7 +130,7 @@ async def test_the_lines_of_python_run() -> None:
     lines = python_example("qwen3:1.7b", "what's the weather", "hermes", 2_000)
     body = "\n".join(f"    {line}" for line in lines.splitlines())
     names: dict[str, Any] = {"send": send, "parse": parse, "FORMATS": FORMATS}
-    names["PromptSettings"] = __import__("pegboard.core.prompting", fromlist=["PromptSettings"]).PromptSettings
+    names["PromptSettings"] = __import__("pegboard.core.model.settings", fromlist=["PromptSettings"]).PromptSettings
     exec(f"async def run(board):\n{body}\n    return parsed", names)
     async with open_board(weather=[forecast]) as board:
         found = await names["run"](board)

@@ -6,10 +6,10 @@ from tests.rest.desk import GITHUB, Desk, at_desk, problem
 from tests.support.house import declared
 from tests.support.sentences import rejection
 
-from pegboard.core.commands import ApproveTool
-from pegboard.core.ids import ToolId
-from pegboard.core.server import Trust
-from pegboard.core.tool import Fingerprint
+from pegboard.core.commands.commands import ApproveTool
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.server import Trust
+from pegboard.core.model.tool import Fingerprint
 
 pytestmark = pytest.mark.anyio
 

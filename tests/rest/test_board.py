@@ -9,14 +9,14 @@ from tests.rest.desk import GITHUB, NOTES, TOOLS, at_desk, problem
 from tests.support.house import declared
 from tests.support.sentences import not_granted
 
-from pegboard.core.catalogue import ProviderDown
-from pegboard.core.commands import ApproveTool, SetSwitch
-from pegboard.core.gone import MissingTool, describe_missing
-from pegboard.core.ids import PrincipalId, ToolsetId
-from pegboard.core.presentations import PinnedEntry, PresentationMode, PresentationSettings
-from pegboard.core.principal import Principal
-from pegboard.core.server import Trust
-from pegboard.core.tool import ToolSpec
+from pegboard.core.commands.commands import ApproveTool, SetSwitch
+from pegboard.core.explain.states import MissingTool, describe_missing
+from pegboard.core.model.catalogue import ProviderDown
+from pegboard.core.model.ids import PrincipalId, ToolsetId
+from pegboard.core.model.principals import Principal
+from pegboard.core.model.server import Trust
+from pegboard.core.model.settings import PinnedEntry, PresentationMode, PresentationSettings
+from pegboard.core.model.tool import ToolSpec
 
 pytestmark = pytest.mark.anyio
 

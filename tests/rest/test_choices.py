@@ -8,12 +8,12 @@ from tests.rest.desk import GITHUB, NOTES, Desk, at_desk, problem
 from tests.support.house import declared
 from tests.support.sentences import locked_verdict
 
-from pegboard.core.ids import ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.server import DeclaredAt
-from pegboard.core.status import SwitchedOff
-from pegboard.gateway.toolsets.wanted import ImportConflictError
+from pegboard.core.decision.status import SwitchedOff
+from pegboard.core.model.ids import ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.overrides.model import Override
+from pegboard.gateway.toolsets.reader import ImportConflictError
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ from tests.gateway.database.engines import ScriptedEngines, ScriptedLogin, datab
 from tests.gateway.database.test_callers import limited
 from tests.rest.desk import Desk, desk_over
 
-from pegboard.core.database import DatabaseCheck, DatabaseFinding, FindingSeverity
+from pegboard.core.databases.rows import DatabaseCheck, DatabaseFinding, FindingSeverity
 from pegboard.ports.databases import RoleScript
 
 pytestmark = pytest.mark.anyio

@@ -5,9 +5,9 @@ from tests.rest.desk import GITHUB, NOTES, at_desk, problem
 from tests.support.house import declared
 from tests.support.sentences import locked_verdict
 
-from pegboard.core.ids import ToolId
-from pegboard.core.server import DeclaredAt
-from pegboard.core.status import DeniedByToolFilter
+from pegboard.core.decision.status import DeniedByToolFilter
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.server import DeclaredAt
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ from tests.rest.conforming import assert_conforms
 from tests.rest.desk import at_desk
 from tests.support.collect_failures import each_case
 
-from pegboard.surfaces.rest.document import document, main
+from pegboard.surfaces.rest.app import document, main
 
 FILES = {"/api/v1/policy/export/file"}
 """What these answer is a file, which is described where it is read."""

@@ -6,7 +6,7 @@ from tests.rest.desk import GITHUB, TOOLS, at_desk, problem
 from tests.support.house import PATIENCE
 
 from pegboard import __version__
-from pegboard.core.commands import SetSwitch
+from pegboard.core.commands.commands import SetSwitch
 from pegboard.surfaces.rest import events
 
 pytestmark = pytest.mark.anyio

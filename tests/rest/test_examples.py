@@ -8,7 +8,7 @@ from tests.rest.conforming import faults
 from tests.rest.examples import answer_of, body_of, operations
 from tests.support.collect_failures import each_case
 
-from pegboard.surfaces.rest.examples import EXAMPLES_FILE
+from pegboard.surfaces.rest.app import EXAMPLES_FILE
 
 
 @pytest.mark.behaviour("rest.examples")

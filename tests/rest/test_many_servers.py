@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pytest
 from tests.rest.desk import at_desk
 
-from pegboard.core.counts import tool_counts
-from pegboard.core.ids import SourceKey
-from pegboard.core.resolve import Resolution
-from pegboard.surfaces.rest import shapes
+from pegboard.core.decision.resolve import Resolution
+from pegboard.core.model.ids import SourceKey
+from pegboard.core.presentations.search import tool_counts
+from pegboard.surfaces.rest import schemas as shapes
 
 pytestmark = pytest.mark.anyio
 

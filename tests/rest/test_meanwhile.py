@@ -8,8 +8,8 @@ from tests.rest.desk import GITHUB, at_desk, problem
 from tests.rest.recorded import at_recorded_desk
 from tests.store.calls import NOON, record
 
-from pegboard.core.activity import STALE, DecisionRecord
-from pegboard.core.ids import PrincipalId
+from pegboard.core.calls.activity import STALE, DecisionRecord
+from pegboard.core.model.ids import PrincipalId
 
 pytestmark = pytest.mark.anyio
 

@@ -11,14 +11,13 @@ from tests.rest.desk import GITHUB, NOTES, TOOLS, Desk, at_desk, desk_over, prob
 from tests.support.doubles import Providers
 from tests.support.house import declared, opened
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.commands import SetOverride
-from pegboard.core.ids import ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.renderers import RENDERER_NAMES
-from pegboard.core.server import DeclaredAt
-from pegboard.core.tool import ToolSpec
+from pegboard.core.commands.commands import SetOverride
+from pegboard.core.model.ids import ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
+from pegboard.core.renderers.catalogue import RENDERER_NAMES
 
 pytestmark = pytest.mark.anyio
 

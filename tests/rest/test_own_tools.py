@@ -8,16 +8,14 @@ from tests.core.imports import KIT, installing, own, own_tool
 from tests.core.imports import server as kit_server
 from tests.rest.desk import Desk, at_desk, problem
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.catalogue import Listing, ProviderAsleep
-from pegboard.core.commands import SetSwitch
-from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.own import OwnTools
-from pegboard.core.policy import Policy
-from pegboard.core.server import DeclaredAt, Server
-from pegboard.core.status import ServerInQuarantine, explain_reason
-from pegboard.core.tool import Tool, ToolSpec
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.decision.status import ServerInQuarantine, explain_reason
+from pegboard.core.model.catalogue import Listing, ProviderAsleep
+from pegboard.core.model.ids import ServerId, ServerKey, ToolsetId
+from pegboard.core.model.server import DeclaredAt, Server
+from pegboard.core.model.tool import OwnTools, Tool, ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
+from pegboard.core.policy.policy import Policy
 
 pytestmark = pytest.mark.anyio
 

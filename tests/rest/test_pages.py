@@ -6,9 +6,9 @@ import pytest
 from tests.rest.desk import GITHUB, NOTES, TOOLS, at_desk, problem
 from tests.support.house import declared
 
-from pegboard.core.commands import SetSwitch
-from pegboard.core.server import Trust
-from pegboard.surfaces.rest.document import document
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.server import Trust
+from pegboard.surfaces.rest.app import document
 
 BOUNDED = {
     "/events": "a stream",

@@ -5,9 +5,15 @@ from typing import Any
 import pytest
 from tests.rest.desk import GITHUB, Desk, at_desk, problem
 
-from pegboard.core.commands import SetSwitch
-from pegboard.core.evaluation import MAX_QUERIES, QueryEvaluation, SavedQuery, SearchQuality, search_quality
-from pegboard.core.ids import ToolId
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import ToolId
+from pegboard.core.presentations.evaluation import (
+    MAX_QUERIES,
+    QueryEvaluation,
+    SavedQuery,
+    SearchQuality,
+    search_quality,
+)
 
 pytestmark = pytest.mark.anyio
 

@@ -11,12 +11,12 @@ from tests.support.doubles import MemoryStore
 from tests.support.house import declared
 from tests.support.sentences import rejection
 
-from pegboard.config.policy_reading import read_policy
-from pegboard.core.carrying import PolicyExport, ReplaceDecisions, describe_left_out
-from pegboard.core.commands import SetGrants, SetSwitch
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId, ToolsetId
-from pegboard.core.policy import Approval, PolicyDecisions
-from pegboard.core.server import Trust
+from pegboard.config.policy_file import read_policy
+from pegboard.core.commands.commands import SetGrants, SetSwitch
+from pegboard.core.commands.transfer import PolicyExport, ReplaceDecisions, describe_left_out
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId, ToolsetId
+from pegboard.core.model.server import Trust
+from pegboard.core.policy.policy import Approval, PolicyDecisions
 
 pytestmark = pytest.mark.anyio
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from tests.rest.desk import at_desk, problem
 
-from pegboard.core.presentations import PresentationMode
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import PresentationMode
 from pegboard.core.presentations.costs import PRESENTATION_TOOLS
-from pegboard.core.view import View
-from pegboard.gateway.presenting import costs_of
+from pegboard.gateway.doctor import costs_of
 
 pytestmark = pytest.mark.anyio
 

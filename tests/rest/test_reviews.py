@@ -10,12 +10,12 @@ from tests.support.doubles import UP
 from tests.support.house import declared
 from tests.support.sentences import rejection
 
-from pegboard.core.catalogue import Listing, ListingProblem, ProviderDown
-from pegboard.core.commands import ApproveTool
-from pegboard.core.ids import ToolId
-from pegboard.core.server import Trust
-from pegboard.core.status import ServerInQuarantine, explain_reason
-from pegboard.core.tool import Fingerprint, Tool
+from pegboard.core.commands.commands import ApproveTool
+from pegboard.core.decision.status import ServerInQuarantine, explain_reason
+from pegboard.core.model.catalogue import Listing, ListingProblem, ProviderDown
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.server import Trust
+from pegboard.core.model.tool import Fingerprint, Tool
 
 pytestmark = pytest.mark.anyio
 

@@ -19,8 +19,9 @@ from tests.rest.desk import GITHUB, TOOLS, at_desk
 from tests.rest.recorded import at_recorded_desk
 from tests.support.house import PATIENCE
 
-from pegboard.gateway import trial, trials
-from pegboard.surfaces.rest.document import document
+from pegboard.gateway import trials
+from pegboard.gateway import trials as trial
+from pegboard.surfaces.rest.app import document
 
 EXAMPLES = 6
 """Requests of each operation: half of what it takes, half of what it does not."""

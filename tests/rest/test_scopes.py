@@ -10,10 +10,10 @@ import pytest
 from tests.core.boards import tool
 from tests.rest.desk import GITHUB, TOOLS, at_desk
 
-from pegboard.core.scope import TokenScope, with_implied
-from pegboard.core.tool import ToolSpec
-from pegboard.gateway.filling import ArgumentFiller
-from pegboard.surfaces.rest.document import document
+from pegboard.core.model.principals import TokenScope, with_implied
+from pegboard.core.model.tool import ToolSpec
+from pegboard.gateway.argument_values import ArgumentFiller
+from pegboard.surfaces.rest.app import document
 
 pytestmark = pytest.mark.anyio
 

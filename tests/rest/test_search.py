@@ -9,9 +9,9 @@ from mcp.client._memory import InMemoryTransport
 from mcp_types import TextContent
 from tests.rest.desk import GITHUB, at_desk, problem
 
-from pegboard.core.commands import SetSwitch
-from pegboard.core.ids import ToolId
-from pegboard.surfaces.mcp.search import SearchPresentation
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import ToolId
+from pegboard.surfaces.mcp.presentations.search import SearchPresentation
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio

@@ -4,8 +4,8 @@ import pytest
 from tests.rest.desk import GITHUB, NOTES, at_desk, problem
 from tests.support.house import declared
 
-from pegboard.children.lines import LogTail
-from pegboard.core.server import Trust
+from pegboard.core.model.server import Trust
+from pegboard.processes.output import LogTail
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.rest.desk import at_desk, problem
 
-from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.core.server import Http, Stdio
+from pegboard.core.model.ids import ServerId, ServerKey, ToolsetId
+from pegboard.core.model.server import Http, Stdio
 
 pytestmark = pytest.mark.anyio
 

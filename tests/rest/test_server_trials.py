@@ -10,9 +10,9 @@ from tests.support.doubles import SINCE, UP, ScriptedProvider
 from tests.support.house import PATIENCE
 from tests.support.sign_ins import ScriptedSignIns
 
-from pegboard.core.catalogue import Health, ProviderDown, ProviderNeedsSignIn
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.tool import Tool, ToolSpec
+from pegboard.core.model.catalogue import Health, ProviderDown, ProviderNeedsSignIn
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.tool import Tool, ToolSpec
 from pegboard.gateway.trials import MAX_CONCURRENT, MAX_WAITING
 
 pytestmark = pytest.mark.anyio

@@ -12,11 +12,17 @@ from tests.support.doubles import SINCE, STARTING, MemoryStore
 from tests.support.house import PATIENCE, declared, declaring
 from tests.support.sentences import rejection
 
-from pegboard.core.catalogue import ListingProblem, ProviderAsleep, ProviderDown, ProviderNeedsSignIn, ProviderStart
-from pegboard.core.commands import RemoveServer
-from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.server import Http, InstalledBy, OnlyTools, Stdio, Timeouts, Trust
+from pegboard.core.commands.commands import RemoveServer
+from pegboard.core.model.catalogue import (
+    ListingProblem,
+    ProviderAsleep,
+    ProviderDown,
+    ProviderNeedsSignIn,
+    ProviderStart,
+)
+from pegboard.core.model.ids import ServerId, ServerKey, ToolsetId
+from pegboard.core.model.selection import Selection, TheseToolsets
+from pegboard.core.model.server import Http, InstalledBy, OnlyTools, Stdio, Timeouts, Trust
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ import pytest
 from tests.rest.desk import Desk, at_desk, problem
 
 from pegboard.config.settings import Settings, load_settings_file
-from pegboard.surfaces.rest import setting_changes
+from pegboard.surfaces.rest import settings as setting_changes
 
 pytestmark = pytest.mark.anyio
 

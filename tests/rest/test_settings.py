@@ -11,9 +11,9 @@ from tests.rest.desk import GITHUB, NOTES, TOOLS, at_desk
 from tests.support.house import declared
 
 from pegboard.config.settings import Settings, load_settings_text
-from pegboard.core.policy import DeclaredSettings
-from pegboard.ports import StoreUnavailable
-from pegboard.ports.storage import Storage
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.ports.audit import StoreUnavailable
+from pegboard.ports.stores import Storage
 from pegboard.surfaces.rest.settings import _read_storage, _storage_info
 
 pytestmark = pytest.mark.anyio

@@ -6,9 +6,9 @@ import pytest
 from tests.rest.desk import GITHUB, TOKEN, at_desk, problem
 from tests.support.sign_ins import NOBODY, ScriptedSignIns
 
-from pegboard.core.catalogue import ProviderNeedsSignIn
-from pegboard.ports import SignInState
-from pegboard.surfaces.rest.document import document
+from pegboard.core.model.catalogue import ProviderNeedsSignIn
+from pegboard.ports.providers import SignInState
+from pegboard.surfaces.rest.app import document
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,9 @@ from tests.rest.desk import GITHUB, NOTES, TOOLS, at_desk, problem
 from tests.support.doubles import MemoryStore
 from tests.support.house import declared
 
-from pegboard.core.policy import PolicyDecisions, Switch
-from pegboard.core.server import Trust
-from pegboard.core.unreadable import LocksTools, repair_command
+from pegboard.core.model.server import Trust
+from pegboard.core.policy.policy import PolicyDecisions, Switch
+from pegboard.core.policy.unreadable_rows import LocksTools, repair_command
 
 pytestmark = pytest.mark.anyio
 

@@ -5,8 +5,8 @@ import pytest
 from tests.core.boards import tool
 from tests.rest.desk import GITHUB, NOTES, Desk, at_desk, problem
 
-from pegboard.core.commands import SetSwitch
-from pegboard.core.ids import ToolId
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import ToolId
 
 pytestmark = pytest.mark.anyio
 

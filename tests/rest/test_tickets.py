@@ -12,16 +12,17 @@ from tests.core.boards import tool
 from tests.rest.desk import GITHUB, TOOLS, Desk, at_desk, problem
 from tests.support.house import declared
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.commands import SetOverride
-from pegboard.core.ids import ToolId
-from pegboard.core.override import Override
-from pegboard.core.server import Trust
-from pegboard.core.ticket import Ticket
-from pegboard.core.tool import JsonObject, Tool, ToolSpec
+from pegboard.core.calls.tickets import Ticket
+from pegboard.core.commands.commands import SetOverride
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.server import Trust
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
 from pegboard.gateway.tickets import NoTicketStore
-from pegboard.ports import TicketsUnavailable
-from pegboard.store import key_of, open_store
+from pegboard.ports.stores import TicketsUnavailable
+from pegboard.store.open import open_store
+from pegboard.store.secrets import key_of
 from pegboard.surfaces.cli.tickets import describe_ticket
 
 pytestmark = pytest.mark.anyio

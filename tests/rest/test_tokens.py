@@ -8,8 +8,8 @@ from tests.rest.desk import TOKEN, Desk, at_desk, problem
 from tests.support.collect_failures import each_case
 from tests.support.doubles import MemoryStore
 
-from pegboard.core.ids import PrincipalId
-from pegboard.surfaces.rest.tokens import TOKEN_REQUIRED_NOTICE
+from pegboard.core.model.ids import PrincipalId
+from pegboard.surfaces.rest.principals import TOKEN_REQUIRED_NOTICE
 
 pytestmark = pytest.mark.anyio
 

@@ -12,11 +12,11 @@ from tests.store.calls import record
 from tests.store.test_activity import decision
 from tests.support.doubles import MemoryStore
 
-from pegboard.core.call import ToolFailure, ToolSuccess
-from pegboard.core.commands import SetSwitch
-from pegboard.core.ids import ToolId
-from pegboard.core.policy import Approval, PolicyDecisions, Switch
-from pegboard.core.tool import ToolSpec
+from pegboard.core.calls.call import ToolFailure, ToolSuccess
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.policy.policy import Approval, PolicyDecisions, Switch
 
 pytestmark = pytest.mark.anyio
 

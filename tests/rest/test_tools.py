@@ -10,21 +10,19 @@ from tests.rest.desk import GITHUB, NOTES, at_desk, problem
 from tests.support.house import PATIENCE, declared
 from tests.support.sentences import locked_verdict
 
-from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure, ToolFailure, ToolSuccess
-from pegboard.core.catalogue import ProviderDown
-from pegboard.core.explain import explain
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId, ToolsetId
-from pegboard.core.passage import HiddenBySelection
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import DeclaredSettings, Denial
-from pegboard.core.principal import Principal
-from pegboard.core.removal import explain_hidden
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.server import DeclaredAt, Trust
-from pegboard.core.status import DeniedByPattern
-from pegboard.core.tool import ToolSpec
-from pegboard.core.view import View
-from pegboard.ports import Progress
+from pegboard.core.calls.call import AdmittedCall, Outcome, ProviderFailure, ToolFailure, ToolSuccess
+from pegboard.core.decision.status import DeniedByPattern
+from pegboard.core.decision.visibility import HiddenBySelection, explain_hidden
+from pegboard.core.explain.explain import explain
+from pegboard.core.model.catalogue import ProviderDown
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.principals import Principal
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.server import DeclaredAt, Trust
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.policy.policy import DeclaredSettings, Denial
+from pegboard.ports.providers import Progress
 
 pytestmark = pytest.mark.anyio
 

@@ -7,11 +7,11 @@ from tests.core.boards import FILE
 from tests.rest.desk import GITHUB, NOTES, at_desk, problem
 from tests.support.house import declared
 
-from pegboard.core.ids import ToolId
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.selection import Selection
-from pegboard.core.unknown_names import UnknownName
-from pegboard.gateway.unknown_names import notice_text
+from pegboard.core.decision.unknown_names import UnknownName
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import Selection
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.gateway.maintenance import notice_text
 
 pytestmark = pytest.mark.anyio
 

@@ -11,13 +11,15 @@ from tests.rest.desk import GITHUB, Desk, at_desk, problem
 from tests.support.asking import AskedClient
 from tests.support.house import call_of, declared
 
-from pegboard.core.call import ConfirmationRefusal, MissingConfirmation
-from pegboard.core.commands import SetOverride
-from pegboard.core.ids import ToolId
-from pegboard.core.override import Override
-from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
-from pegboard.core.view import View
-from pegboard.store import key_of, open_store
+from pegboard.core.calls.call import ConfirmationRefusal, MissingConfirmation
+from pegboard.core.commands.commands import SetOverride
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.overrides.model import Override
+from pegboard.store.open import open_store
+from pegboard.store.secrets import key_of
 from pegboard.surfaces.cli.tickets import describe_ticket
 
 pytestmark = pytest.mark.anyio

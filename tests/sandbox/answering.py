@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 from pegboard.ports.sandbox import HostReply, ProgramHost, SandboxFunction
 
 ECHO = SandboxFunction("", "echo", parameters=("x",))

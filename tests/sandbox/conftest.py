@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
+from pegboard.providers.sandbox.jail.sandbox import FullSandbox
 
 
 @pytest.fixture(scope="module")

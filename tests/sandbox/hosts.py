@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 from pegboard.ports.sandbox import (
     DEFAULT_LIMITS,
     CallFailure,
@@ -18,7 +18,7 @@ from pegboard.ports.sandbox import (
     SandboxFunction,
     SandboxLimits,
 )
-from pegboard.providers.builtin.sandbox import MontySandbox
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
 
 FUNCTIONS = (
     *(SandboxFunction("srv", name) for name in ("echo", "ask", "fail", "hang", "meet", "break_down")),

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 
 from tests.prompts.stubs.specs import tool_id
 
-from pegboard.core.tool import Json, JsonObject, ToolSpec
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.tool import ToolSpec
 from pegboard.ports.sandbox import CallFailure, HostReply, Program, SandboxFunction
-from pegboard.prompts.stubs import HEADER, ProgramNames, module_stubs
+from pegboard.prompts.stubs.names import ProgramNames
+from pegboard.prompts.stubs.render import HEADER, module_stubs
 
 NUMBER: JsonObject = {"type": "integer"}
 TEXT: JsonObject = {"type": "string"}

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from pegboard.ports.sandbox import DEFAULT_LIMITS, Program, SandboxLimits
-from pegboard.providers.builtin.sandbox import MontySandbox
-from pegboard.providers.builtin.sandbox.dialect import BUILTINS_UNKNOWN_TO_CHECKER, MODULES
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
+from pegboard.providers.sandbox.prelude import BUILTINS_UNKNOWN_TO_CHECKER, MODULES
 
 from .hosts import ended, opened
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pegboard.providers.builtin.sandbox.full.inside.counting import MAX_VALUES, UNCOUNTED_BYTES, has_too_many_values
+from pegboard.providers.sandbox.jail.inside.channel import MAX_VALUES, UNCOUNTED_BYTES, has_too_many_values
 
 
 @pytest.mark.behaviour("code.attacks")

@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from pegboard.providers.builtin.sandbox.dialect import MODULES, MONTY_DIALECT, PARTIAL_MODULES
+from pegboard.providers.sandbox.prelude import MODULES, MONTY_DIALECT, PARTIAL_MODULES
 
 from .hosts import ended, opened, program
 

@@ -7,10 +7,10 @@ import pytest
 from tests.sandbox.answering import ECHO, Answering
 
 from pegboard.ports.sandbox import Program, ProgramFailure, RunResult, SandboxLimits
-from pegboard.providers.builtin.sandbox.full import run
-from pegboard.providers.builtin.sandbox.full.frames import JailFrame, decode_frame
-from pegboard.providers.builtin.sandbox.full.inside.printing import ProgramOutput, max_pieces
-from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
+from pegboard.providers.sandbox.jail import run
+from pegboard.providers.sandbox.jail.inside.program import ProgramOutput, max_pieces
+from pegboard.providers.sandbox.jail.launch import JailFrame, decode_frame
+from pegboard.providers.sandbox.jail.sandbox import FullSandbox
 
 pytestmark = pytest.mark.anyio
 

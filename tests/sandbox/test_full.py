@@ -9,7 +9,7 @@ import psutil
 import pytest
 from tests.sandbox.answering import ECHO, Answering, Gathering
 
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 from pegboard.ports.sandbox import (
     CallFailure,
     InvalidRunStateError,
@@ -21,8 +21,8 @@ from pegboard.ports.sandbox import (
     SandboxLimits,
     UnawaitedCall,
 )
-from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
-from pegboard.providers.builtin.sandbox.hints import NO_FILES_HINT
+from pegboard.providers.sandbox.errors import NO_FILES_HINT
+from pegboard.providers.sandbox.jail.sandbox import FullSandbox
 
 pytestmark = pytest.mark.anyio
 

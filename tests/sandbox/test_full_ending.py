@@ -5,7 +5,7 @@ import pytest
 from tests.sandbox.answering import ECHO, Answering
 
 from pegboard.ports.sandbox import Program, ProgramFailure, RunResult, SandboxLimits
-from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
+from pegboard.providers.sandbox.jail.sandbox import FullSandbox
 
 pytestmark = pytest.mark.anyio
 

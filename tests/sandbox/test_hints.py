@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Mapping
 import anyio
 import pytest
 
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 from pegboard.ports.sandbox import Program, ProgramFailure, ProgramProblem, RunResult, Sandbox, SandboxFunction
-from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
+from pegboard.providers.sandbox.jail.sandbox import FullSandbox
 
 from .hosts import Answers, opened, program
 

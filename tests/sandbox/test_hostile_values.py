@@ -7,10 +7,10 @@ import anyio
 import pytest
 from tests.sandbox.answering import Answering
 
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 from pegboard.ports.sandbox import CallFailure, HostReply, Program, RunResult, Sandbox, SandboxFunction, SandboxLimits
-from pegboard.providers.builtin.sandbox import MontySandbox
-from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
+from pegboard.providers.sandbox.jail.sandbox import FullSandbox
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
 
 pytestmark = pytest.mark.anyio
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pegboard.ports.sandbox import Program, SandboxFunction
-from pegboard.providers.builtin.sandbox.lacking import (
+from pegboard.providers.sandbox.checks.unsupported_features import (
     MISSING_DATACLASS_OPTIONS,
     MISSING_DUMPS_OPTIONS,
     MISSING_METHODS,

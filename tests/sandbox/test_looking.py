@@ -6,9 +6,9 @@ import anyio
 import pytest
 from tests.sandbox.answering import ECHO, Answering
 
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 from pegboard.ports.sandbox import HostReply, Program, RunResult, SandboxFunction, SandboxLimits
-from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
+from pegboard.providers.sandbox.jail.sandbox import FullSandbox
 
 pytestmark = pytest.mark.anyio
 

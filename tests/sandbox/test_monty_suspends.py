@@ -20,7 +20,7 @@ from pegboard.ports.sandbox import (
     RunSuspension,
     SandboxLimits,
 )
-from pegboard.providers.builtin.sandbox import state as states
+from pegboard.providers.sandbox.monty import worker as states
 
 from .hosts import Answers, ended, opened, program, suspended
 

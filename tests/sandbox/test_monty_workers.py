@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from pegboard.ports.sandbox import Program, ProgramFailure, RunResult, SandboxLimits, SandboxUnavailable
-from pegboard.providers.builtin.sandbox import MontySandbox
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
 
 from .hosts import FUNCTIONS, Answers, ended, opened, program
 
@@ -59,9 +59,7 @@ async def test_nothing_starts_before_the_first_run_and_nothing_is_left_after_the
 
 @pytest.mark.behaviour("code.started_by_the_first_run")
 def test_monty_is_not_loaded_before_it_is_used() -> None:
-    code = (
-        "import sys, pegboard.providers.builtin.sandbox as s; s.MontySandbox(); print('pydantic_monty' in sys.modules)"
-    )
+    code = "import sys, pegboard.providers.sandbox as s; s.MontySandbox(); print('pydantic_monty' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "False\n"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.tool import Json
-from pegboard.providers.builtin.sandbox.plain import MAX_DEPTH, JsonBudget, NotJsonError, to_json
+from pegboard.core.json.values import Json
+from pegboard.providers.sandbox.plain_values import MAX_DEPTH, JsonBudget, NotJsonError, to_json
 
 ROOM: Final = 1 << 20
 JSON: Final[st.SearchStrategy[Json]] = st.recursive(

@@ -10,9 +10,9 @@ import anyio
 import pytest
 
 from pegboard.ports.sandbox import SandboxFunction, SandboxLimits, is_small
-from pegboard.providers.builtin.sandbox.calls import SandboxCalls
-from pegboard.providers.builtin.sandbox.plain import JsonBudget, NotJsonError, to_json
-from pegboard.providers.builtin.sandbox.threads import ConversionLock, WorkerThread
+from pegboard.providers.sandbox.monty.run import SandboxCalls
+from pegboard.providers.sandbox.monty.worker import ConversionLock, WorkerThread
+from pegboard.providers.sandbox.plain_values import JsonBudget, NotJsonError, to_json
 
 from .hosts import Answers
 

@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 from pydantic_monty import ExcType
 
-from pegboard.providers.builtin.sandbox.prelude import SHADOWED_BUILTINS
-from pegboard.providers.builtin.sandbox.standins import stand_in_type
+from pegboard.providers.sandbox.prelude import SHADOWED_BUILTINS
+from pegboard.providers.sandbox.values import stand_in_type
 
 from .hosts import Answers, ended, opened, program
 

@@ -5,10 +5,10 @@ import threading
 import pytest
 
 from pegboard.ports.sandbox import ProgramProblem
-from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
-from pegboard.providers.builtin.sandbox.prelude import prepare_program
-from pegboard.providers.builtin.sandbox.readable import parse_program
-from pegboard.providers.builtin.sandbox.unawaited import find_missing_awaits
+from pegboard.providers.sandbox.checks.missing_await import find_missing_awaits
+from pegboard.providers.sandbox.checks.program import parse_program
+from pegboard.providers.sandbox.jail.sandbox import FullSandbox
+from pegboard.providers.sandbox.prelude import prepare_program
 
 from .hosts import ended, opened, program
 from .programs_that_forget import ELSEWHERE, FORGET, RIGHT, SILENT

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from pegboard.providers.builtin.sandbox.prelude import prepare_program
-from pegboard.providers.builtin.sandbox.readable import parse_program
-from pegboard.providers.builtin.sandbox.unawaited import find_missing_awaits
+from pegboard.providers.sandbox.checks.missing_await import find_missing_awaits
+from pegboard.providers.sandbox.checks.program import parse_program
+from pegboard.providers.sandbox.prelude import prepare_program
 
 from .hosts import program
 

@@ -14,7 +14,7 @@ import pytest
 from tests.sandbox.answering import ECHO, Answering
 from tests.servers import bubblewrap
 
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 from pegboard.ports.sandbox import (
     HostReply,
     Program,
@@ -24,13 +24,12 @@ from pegboard.ports.sandbox import (
     SandboxLimits,
     SandboxUnavailable,
 )
-from pegboard.providers.builtin.sandbox import MontySandbox
-from pegboard.providers.builtin.sandbox.full import trying
-from pegboard.providers.builtin.sandbox.full.image import build_library_image
-from pegboard.providers.builtin.sandbox.full.inside import calls
-from pegboard.providers.builtin.sandbox.full.launch import SOURCE, JailLauncher
-from pegboard.providers.builtin.sandbox.full.probe import probe
-from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
+from pegboard.providers.sandbox.jail import probe as trying
+from pegboard.providers.sandbox.jail.inside import seccomp as calls
+from pegboard.providers.sandbox.jail.launch import SOURCE, JailLauncher, build_library_image
+from pegboard.providers.sandbox.jail.probe import probe
+from pegboard.providers.sandbox.jail.sandbox import FullSandbox
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
 
 PASS, REFUSE, UNKNOWN, KILL = 0x7FFF_0000, 0x0005_0001, 0x0005_0026, 0x8000_0000
 HOLES = {"socket": {"x86_64": 41, "aarch64": 198}, "kill": {"x86_64": 62, "aarch64": 129}}

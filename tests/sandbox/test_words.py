@@ -5,9 +5,8 @@ from threading import Thread
 import pytest
 
 from pegboard.ports.sandbox import RunResult, RunSuspension
-from pegboard.providers.builtin.sandbox.last_line import name_last_line
-from pegboard.providers.builtin.sandbox.prelude import WorkerProgram
-from pegboard.providers.builtin.sandbox.standins import StandIns, stand_in_texts
+from pegboard.providers.sandbox.prelude import WorkerProgram, name_last_line
+from pegboard.providers.sandbox.values import StandIns, stand_in_texts
 
 from .hosts import Answers, ended, opened, program
 

@@ -7,13 +7,15 @@ import jsonschema_rs
 import pytest
 from tests.prompts.stubs.specs import tool_id
 
-from pegboard.core.tool import Json, JsonObject, ToolSpec
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.tool import ToolSpec
 from pegboard.ports.sandbox import Program, ProgramProblem, SandboxFunction
-from pegboard.prompts.stubs import HEADER, ProgramNames, module_stubs
-from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
-from pegboard.providers.builtin.sandbox.prelude import prepare_program
-from pegboard.providers.builtin.sandbox.readable import parse_program
-from pegboard.providers.builtin.sandbox.written import find_literal_mismatches
+from pegboard.prompts.stubs.names import ProgramNames
+from pegboard.prompts.stubs.render import HEADER, module_stubs
+from pegboard.providers.sandbox.checks.arguments import find_literal_mismatches
+from pegboard.providers.sandbox.checks.program import parse_program
+from pegboard.providers.sandbox.jail.sandbox import FullSandbox
+from pegboard.providers.sandbox.prelude import prepare_program
 
 from .hosts import Answers, opened
 

@@ -2,7 +2,7 @@
 
 from tests.core.boards import GITHUB
 
-from pegboard.core.ids import ToolId
+from pegboard.core.model.ids import ToolId
 from pegboard.search.documents import SearchDocument
 
 

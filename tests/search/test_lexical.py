@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from tests.core.boards import GITHUB
 from tests.search.documents import BOARD, document
 
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.search.documents import SearchDocument
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.search.documents import IndexedDocuments, SearchDocument
 from pegboard.search.index import SearchIndex
-from pegboard.search.part import IndexedDocuments
 from pegboard.search.rank import RankedDocument, rank_documents
 from pegboard.search.text import MAX_TERMS
 

@@ -11,20 +11,12 @@ from hypothesis import strategies as st
 from tests.core.database.shop import CUSTOMERS, LINES, ORDERS, SECRETS, SHOP, refers, table
 from tests.core.database.test_telling import denied
 
-from pegboard.core.database import (
-    DatabaseId,
-    DatabaseSchema,
-    DatabaseTable,
-    Dialect,
-    TableColumn,
-    TableName,
-    narrow_schema,
-)
-from pegboard.search.abbreviations import ABBREVIATIONS, expansions, is_consonant_only, matching_short_forms
-from pegboard.search.part import IndexedDocuments
-from pegboard.search.schemas import IndexedDatabase, TableIndex
+from pegboard.core.databases.schema import DatabaseSchema, DatabaseTable, TableColumn, TableName, narrow_schema
+from pegboard.core.model.databases import DatabaseId, Dialect
+from pegboard.search.documents import IndexedDocuments
 from pegboard.search.semantic import document_text
-from pegboard.search.tables import TableDocumentSource, matching_columns, table_key
+from pegboard.search.tables import IndexedDatabase, TableDocumentSource, TableIndex, matching_columns, table_key
+from pegboard.search.text import ABBREVIATIONS, expansions, is_consonant_only, matching_short_forms
 
 SOURCE = DatabaseId("shop")
 

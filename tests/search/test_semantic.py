@@ -7,18 +7,22 @@ from hypothesis import strategies as st
 from tests.core.boards import key
 from tests.support.encoders import WIDTH, vector_of
 
-from pegboard.core.ids import ToolId
+from pegboard.core.model.ids import ToolId
 from pegboard.search.documents import SearchDocument
-from pegboard.search.fusion import MAX_SEMANTIC_SHARE, MIN_SEMANTIC_SHARE, fuse_scores, raise_to_top, standardize
 from pegboard.search.index import SearchIndex
 from pegboard.search.rank import SearchResults, rank_documents
 from pegboard.search.semantic import (
+    MAX_SEMANTIC_SHARE,
+    MIN_SEMANTIC_SHARE,
     BoardEmbeddings,
     PartDigests,
     QueryVectors,
     VectorMatrix,
     document_text,
+    fuse_scores,
     pack_vector,
+    raise_to_top,
+    standardize,
     text_digest,
     unpack_vector,
 )

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.search.stemming import stem
-from pegboard.search.text import ParsedQuery, split_words, terms
+from pegboard.search.text import ParsedQuery, split_words, stem, terms
 
 
 @pytest.mark.behaviour("search.words")

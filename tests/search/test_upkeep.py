@@ -10,17 +10,16 @@ from hypothesis import strategies as st
 from tests.core.boards import NOW
 from tests.search.documents import document
 
-from pegboard.core.catalogue import Listing, ProviderUp, build_catalogue
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.policy import DeclaredSettings, Policy
-from pegboard.core.server import DeclaredAt, Http, Server, Trust
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.toolset import Toolset
+from pegboard.core.model.catalogue import Listing, ProviderUp, build_catalogue
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.server import DeclaredAt, Http, Server, Trust
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import DeclaredSettings, Policy
 from pegboard.search import index as indexing
-from pegboard.search.index import SearchIndex
-from pegboard.search.part import IndexedDocuments
+from pegboard.search.documents import IndexedDocuments
+from pegboard.search.index import MAX_CACHED_CHOICES, IncrementalIndex, SearchIndex
 from pegboard.search.rank import rank_documents
-from pegboard.search.upkeep import MAX_CACHED_CHOICES, IncrementalIndex
 
 AT = DeclaredAt("pegboard.yaml", 1)
 KEYS = [ServerKey(ToolsetId(f"s{number}"), ServerId(f"s{number}")) for number in range(6)]

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.servers import bubblewrap, docker_daemon
 
-from pegboard.config.container_keys import ContainerSettings
+from pegboard.config.keys.features import ContainerSettings
 
 IMAGE = "localhost/pegboard-tests:1"
 LABELLED = "localhost/pegboard-tests-labelled:1"

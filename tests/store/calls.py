@@ -3,8 +3,17 @@
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from pegboard.core.call import Arguments, CallRecord, Outcome, Refusal, ToolCall, ToolSuccess
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, WireName
+from pegboard.core.calls.call import Arguments, CallRecord, Outcome, Refusal, ToolCall, ToolSuccess
+from pegboard.core.model.ids import (
+    LOCAL_PRINCIPAL,
+    CallId,
+    PrincipalId,
+    ServerId,
+    ServerKey,
+    ToolId,
+    ToolsetId,
+    WireName,
+)
 
 TOOL = ToolId(ServerKey(ToolsetId("dev"), ServerId("fs")), "read_file")
 NOON = datetime(2026, 7, 28, 12, 0, tzinfo=UTC)

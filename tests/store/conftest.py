@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.store.engines import Engine, Postgres, Sqlite, now
 
-from pegboard.store import Store, open_store
+from pegboard.store.open import Store, open_store
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])

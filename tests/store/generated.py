@@ -7,11 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pegboard.core.api_token import ApiToken, Revocation
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
-from pegboard.core.consent import Consent
-from pegboard.core.ids import (
+from pegboard.core.json.values import Json
+from pegboard.core.model.confirmation import ConfirmationMode, PrincipalConfirmation
+from pegboard.core.model.ids import (
     BuiltinKey,
     PrincipalId,
     ProviderKey,
@@ -22,12 +20,9 @@ from pegboard.core.ids import (
     ToolsetId,
     ToolsetKey,
 )
-from pegboard.core.override import Override
-from pegboard.core.own import ContainerImage, ContainerTool, OwnTools, PythonTool, ToolsetLimits
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, PolicyDecisions, Switch, Switchable
-from pegboard.core.scope import TokenScope
-from pegboard.core.server import (
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.principals import ApiToken, Revocation, TokenScope
+from pegboard.core.model.server import (
     AllButTools,
     Connection,
     Container,
@@ -48,8 +43,18 @@ from pegboard.core.server import (
     Transport,
     Trust,
 )
-from pegboard.core.tool import Fingerprint, Json, ToolSpec
-from pegboard.core.toolset import FileKind, Toolset, ToolsetFile, ToolsetImport, ToolsetOrigin
+from pegboard.core.model.tool import (
+    ContainerImage,
+    ContainerTool,
+    Fingerprint,
+    OwnTools,
+    PythonTool,
+    ToolsetLimits,
+    ToolSpec,
+)
+from pegboard.core.model.toolset import FileKind, Toolset, ToolsetFile, ToolsetImport, ToolsetOrigin
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
+from pegboard.core.policy.policy import Approval, Consent, PolicyDecisions, Switch, Switchable
 
 LONE = "\ud83d"
 NASTY = ["", "\x00", "\x1a", "\x1a0000", LONE, "\ud83d\ude00", "\udfff\ud800", "😀", "é", "e\u0301", "\\u0000", "'; --"]

@@ -18,13 +18,13 @@ from tests.core.imports import FETCH, ID, KIT, own, own_tool, server
 from tests.store.calls import NOON, record
 from tests.store.engines import now
 
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.policy import PolicyDecisions, Switch
-from pegboard.core.toolset import FileKind, Toolset, ToolsetFile
-from pegboard.ports import SavedVersion
-from pegboard.store import Store, open_store
-from pegboard.store.calls import to_microseconds
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId, ToolsetId
+from pegboard.core.model.toolset import FileKind, Toolset, ToolsetFile
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import PolicyDecisions, Switch
+from pegboard.ports.stores import SavedVersion
+from pegboard.store.call_records import to_microseconds
+from pegboard.store.open import Store, open_store
 
 DEV = ToolsetId("dev")
 

@@ -11,13 +11,14 @@ from tests.store.engines import Engine, now
 from tests.store.processes import finished
 from tests.support.sentences import unknown_tool
 
-from pegboard.core.activity import DecisionRecord
-from pegboard.core.call import BadArguments, ToolFailure, ToolSuccess, UnknownTool
-from pegboard.core.ids import PrincipalId, ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.redact import Redaction
-from pegboard.ports import AuditQuery, AuditRow, NewerPage
-from pegboard.store import AuditLimits, ContentRetention, Store, open_store
-from pegboard.store.keeping import MAX_KEPT_CHARS, redact_content
+from pegboard.core.calls.activity import DecisionRecord
+from pegboard.core.calls.call import BadArguments, ToolFailure, ToolSuccess, UnknownTool
+from pegboard.core.model.ids import PrincipalId, ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.redaction import Redaction
+from pegboard.ports.audit import AuditQuery, AuditRow, NewerPage
+from pegboard.store.audit import AuditLimits
+from pegboard.store.call_records import MAX_KEPT_CHARS, ContentRetention, redact_content
+from pegboard.store.open import Store, open_store
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from tests.store.engines import Engine, Sqlite, now
 from tests.store.generated import LONE, texts
 from tests.support.sentences import unknown_tool
 
-from pegboard.core.call import (
+from pegboard.core.calls.call import (
     BadArguments,
     CallCancellation,
     CallRecord,
@@ -27,13 +27,14 @@ from pegboard.core.call import (
     ToolSuccess,
     UnknownTool,
 )
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, ToolId, ToolsetId, ToolsetKey
-from pegboard.core.policy import Switch
-from pegboard.core.status import NoApproval, SwitchedOff
-from pegboard.ports import AuditQuery, AuditRow
-from pegboard.store import AuditLimits, AuditLog, Store, StoreError, open_store
+from pegboard.core.decision.status import NoApproval, SwitchedOff
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.policy.policy import Switch
+from pegboard.ports.audit import AuditQuery, AuditRow
 from pegboard.store.async_engine import AsyncConnection
-from pegboard.store.database import StoreDatabase
+from pegboard.store.audit import AuditLimits, AuditLog
+from pegboard.store.database import StoreDatabase, StoreError
+from pegboard.store.open import Store, open_store
 
 pytestmark = pytest.mark.anyio
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pegboard.core.begun import StartedRun
-from pegboard.core.ids import CallId, PrincipalId
-from pegboard.store import ActiveProgramLog, abandoned_programs
-from pegboard.store.begun import PROGRAMS_FOLDER, RECORDED_AFTER
+from pegboard.core.calls.programs import StartedRun
+from pegboard.core.model.ids import CallId, PrincipalId
+from pegboard.store.runs import PROGRAMS_FOLDER, RECORDED_AFTER, ActiveProgramLog, abandoned_programs
 
 START = datetime(2026, 7, 28, 12, tzinfo=UTC)
 

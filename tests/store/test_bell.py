@@ -15,11 +15,13 @@ from tests.store.calls import record
 from tests.store.engines import Engine, Postgres, now
 from tests.store.saver import version
 
-from pegboard.core.ids import LOCAL_PRINCIPAL
-from pegboard.core.policy import PolicyDecisions
-from pegboard.ports import AuditQuery, SavedVersion
-from pegboard.store import SqlPolicyStore, Store, open_store
+from pegboard.core.model.ids import LOCAL_PRINCIPAL
+from pegboard.core.policy.policy import PolicyDecisions
+from pegboard.ports.audit import AuditQuery
+from pegboard.ports.stores import SavedVersion
 from pegboard.store.database import StoreDatabase
+from pegboard.store.open import Store, open_store
+from pegboard.store.policy import SqlPolicyStore
 from pegboard.store.postgres import PostgresDatabase
 from pegboard.store.sqlite import SqliteDatabase
 

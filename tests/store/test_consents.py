@@ -16,25 +16,27 @@ from tests.support.asking import AskedClient
 from tests.support.doubles import OK, MemoryAudit, MemoryStore, Providers
 from tests.support.house import PATIENCE, Ticking, call_of, declared
 
-from pegboard.core.call import ConfirmationRefusal, MissingConfirmation
-from pegboard.core.commands import Command, CommandRejection, RevokeConsent, SetOverride
-from pegboard.core.confirmation import ConfirmationMode
-from pegboard.core.consent import Consent
-from pegboard.core.entitling import MakeToken, RemovePrincipal
-from pegboard.core.ids import CallId, PrincipalId, ProviderKey, ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.policy import Policy, PolicyDecisions
-from pegboard.core.redact import Redaction
-from pegboard.core.scope import TokenScope as TokenScope
-from pegboard.core.secret_marks import ArgumentDisplay
-from pegboard.core.server import InstalledBy, Server, Stdio
-from pegboard.core.ticket import REVOKED_NOTE, ConsentScope, TicketDecision, TicketState, build_new_ticket
-from pegboard.core.tool import Fingerprint, Tool, ToolSpec
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
+from pegboard.core.calls.call import ConfirmationRefusal, MissingConfirmation
+from pegboard.core.calls.secret_arguments import ArgumentDisplay
+from pegboard.core.calls.tickets import REVOKED_NOTE, ConsentScope, TicketDecision, TicketState, build_new_ticket
+from pegboard.core.commands.access import MakeToken, RemovePrincipal
+from pegboard.core.commands.commands import Command, RevokeConsent, SetOverride
+from pegboard.core.model.confirmation import ConfirmationMode
+from pegboard.core.model.ids import CallId, PrincipalId, ProviderKey, ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.principals import TokenScope as TokenScope
+from pegboard.core.model.redaction import Redaction
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import InstalledBy, Server, Stdio
+from pegboard.core.model.tool import Fingerprint, Tool, ToolSpec
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import Consent, Policy, PolicyDecisions
 from pegboard.gateway.caller import CallOutcome
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.store import SqlPolicyStore, Store, key_of, open_store
+from pegboard.store.open import Store, open_store
+from pegboard.store.policy import SqlPolicyStore
+from pegboard.store.secrets import key_of
 
 pytestmark = pytest.mark.anyio
 

@@ -16,10 +16,11 @@ from tests.store.engines import Engine, Postgres, Sqlite, now
 from tests.store.processes import ENVIRONMENT, ROOT
 from tests.store.saver import version
 
-from pegboard.core.ids import LOCAL_PRINCIPAL
-from pegboard.core.policy import PolicyDecisions
-from pegboard.ports import SavedVersion
-from pegboard.store import StoreError, mask_passwords, open_store
+from pegboard.core.model.ids import LOCAL_PRINCIPAL
+from pegboard.core.policy.policy import PolicyDecisions
+from pegboard.ports.stores import SavedVersion
+from pegboard.store.database import StoreError, mask_passwords
+from pegboard.store.open import open_store
 
 pytestmark = pytest.mark.anyio
 
@@ -111,8 +112,8 @@ async def test_a_file_that_may_only_be_read_is_named(public_folder: Path) -> Non
 FILL = """
 import anyio, resource, sys
 from datetime import UTC, datetime
-from pegboard.core.ids import LOCAL_PRINCIPAL
-from pegboard.core.policy import PolicyDecisions
+from pegboard.core.model.ids import LOCAL_PRINCIPAL
+from pegboard.core.policy.policy import PolicyDecisions
 from pegboard.store import StoreError, open_store
 from tests.store.engines import now
 from tests.store.saver import version

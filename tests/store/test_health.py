@@ -4,7 +4,8 @@ import pytest
 from tests.store.calls import NOON, record
 from tests.store.engines import Engine, now
 
-from pegboard.store import ContentRetention, open_store
+from pegboard.store.call_records import ContentRetention
+from pegboard.store.open import open_store
 from pegboard.store.schema import REVISION
 
 pytestmark = pytest.mark.anyio

@@ -12,8 +12,9 @@ import pytest
 from tests.store.calls import record
 from tests.store.engines import now
 
-from pegboard.ports import AuditQuery, AuditRow
-from pegboard.store import AuditLimits, open_store
+from pegboard.ports.audit import AuditQuery, AuditRow
+from pegboard.store.audit import AuditLimits
+from pegboard.store.open import open_store
 
 pytestmark = pytest.mark.anyio
 

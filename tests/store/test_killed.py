@@ -9,8 +9,8 @@ from tests.store.engines import Engine, now
 from tests.store.processes import started
 from tests.store.saver import version
 
-from pegboard.ports import AuditQuery
-from pegboard.store import open_store
+from pegboard.ports.audit import AuditQuery
+from pegboard.store.open import open_store
 
 SECOND = 1_000_000
 

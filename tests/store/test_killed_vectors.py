@@ -11,7 +11,7 @@ from tests.store.engines import Engine, now
 from tests.store.processes import ENVIRONMENT, ROOT
 from tests.support.encoders import SmallEncoder
 
-from pegboard.store import open_store
+from pegboard.store.open import open_store
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 ALL = sum(map(len, TOOLS.values()))

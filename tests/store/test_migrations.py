@@ -18,16 +18,15 @@ from tests.store.engines import Engine, Postgres, Sqlite, now
 from tests.store.processes import finished
 from tests.store.saver import version
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import PolicyDecisions
-from pegboard.core.server import InstalledBy
-from pegboard.ports import AuditQuery, SavedVersion
-from pegboard.store import StoreError, open_store
-from pegboard.store.database import StoreDatabase
-from pegboard.store.migrate import MIGRATIONS_FOLDER, migrate, schema_revision
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolsetId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.server import InstalledBy
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
+from pegboard.core.policy.policy import PolicyDecisions
+from pegboard.ports.audit import AuditQuery
+from pegboard.ports.stores import SavedVersion
+from pegboard.store.database import StoreDatabase, StoreError
+from pegboard.store.open import MIGRATIONS_FOLDER, migrate, open_store, schema_revision
 from pegboard.store.postgres import PostgresDatabase
 from pegboard.store.schema import REVISION, REVISION_TABLE, metadata
 from pegboard.store.sqlite import SqliteDatabase

@@ -10,15 +10,18 @@ import pytest
 from tests.store.engines import Engine, Sqlite, now
 from tests.store.processes import finished
 
-from pegboard.core.commands import AddServer, Command, RemoveServer, SetOverride, SetSwitch, apply_command
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, Switch
-from pegboard.core.server import DeclaredAt, InstalledBy, Server, Stdio
-from pegboard.core.tool import ToolSpec
-from pegboard.core.toolset import Toolset
-from pegboard.ports import Audit, PolicyStore, SavedVersion, StaleVersion
-from pegboard.store import PolicyChange, Store, StoreError, open_store
+from pegboard.core.commands.commands import AddServer, Command, RemoveServer, SetOverride, SetSwitch, apply_command
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.server import DeclaredAt, InstalledBy, Server, Stdio
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, Switch
+from pegboard.ports.audit import Audit
+from pegboard.ports.stores import PolicyStore, SavedVersion, StaleVersion
+from pegboard.store.database import StoreError
+from pegboard.store.open import Store, open_store
+from pegboard.store.policy import PolicyChange
 
 pytestmark = pytest.mark.anyio
 

@@ -6,9 +6,9 @@ import pytest
 from tests.store.calls import NOON
 from tests.store.engines import Engine, now
 
-from pegboard.core.evaluation import MAX_QUERIES, SavedQuery
-from pegboard.core.ids import PrincipalId
-from pegboard.store import Store, open_store
+from pegboard.core.model.ids import PrincipalId
+from pegboard.core.presentations.evaluation import MAX_QUERIES, SavedQuery
+from pegboard.store.open import Store, open_store
 
 pytestmark = pytest.mark.anyio
 

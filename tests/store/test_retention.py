@@ -9,12 +9,12 @@ from sqlalchemy import text
 from tests.store.calls import NOON, TOOL, record
 from tests.store.engines import Engine, Postgres, Sqlite, now
 
-from pegboard.core.activity import DecisionRecord
-from pegboard.core.ids import LOCAL_PRINCIPAL
-from pegboard.ports import AuditQuery
-from pegboard.store import AuditLimits, Store, open_store
-from pegboard.store.questions import select_matching
-from pegboard.store.retention import ROWS_PER_DELETE
+from pegboard.core.calls.activity import DecisionRecord
+from pegboard.core.model.ids import LOCAL_PRINCIPAL
+from pegboard.ports.audit import AuditQuery
+from pegboard.store.audit import ROWS_PER_DELETE, AuditLimits
+from pegboard.store.audit_queries import select_matching
+from pegboard.store.open import Store, open_store
 
 pytestmark = pytest.mark.anyio
 

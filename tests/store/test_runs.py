@@ -8,12 +8,12 @@ import anyio
 import pytest
 from tests.store.engines import Engine, now
 
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId
-from pegboard.core.suspended import StoredRun, SuspendedRun
-from pegboard.ports import RunsUnavailable
-from pegboard.store import SqlRunStore, key_of, open_store
-from pegboard.store.runs import MAX_STATE_BYTES
-from pegboard.store.secret_key import KEY_VARIABLE
+from pegboard.core.calls.programs import StoredRun, SuspendedRun
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId
+from pegboard.ports.stores import RunsUnavailable
+from pegboard.store.open import open_store
+from pegboard.store.runs import MAX_STATE_BYTES, SqlRunStore
+from pegboard.store.secrets import KEY_VARIABLE, key_of
 
 pytestmark = pytest.mark.anyio
 

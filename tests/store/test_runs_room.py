@@ -9,13 +9,14 @@ import pytest
 from tests.store.engines import Engine
 from tests.store.test_tickets import want
 
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId
-from pegboard.core.suspended import StoredRun, SuspendedRun
-from pegboard.core.ticket import ConsentScope, TicketDecision, TicketState
-from pegboard.ports import RunsUnavailable
-from pegboard.store import SqlRunStore, Store, key_of, open_store
-from pegboard.store.runs import KEPT_AFTER_DEADLINE, MAX_STATE_BYTES
-from pegboard.store.sealing import encrypt
+from pegboard.core.calls.programs import StoredRun, SuspendedRun
+from pegboard.core.calls.tickets import ConsentScope, TicketDecision, TicketState
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, PrincipalId
+from pegboard.ports.stores import RunsUnavailable
+from pegboard.store.encryption import encrypt
+from pegboard.store.open import Store, open_store
+from pegboard.store.runs import KEPT_AFTER_DEADLINE, MAX_STATE_BYTES, SqlRunStore
+from pegboard.store.secrets import key_of
 
 pytestmark = pytest.mark.anyio
 

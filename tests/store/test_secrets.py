@@ -10,10 +10,9 @@ import anyio.to_thread
 import pytest
 from tests.store.engines import Engine, now
 
-from pegboard.ports import SecretsUnavailable, UnreadableSecret
-from pegboard.store import key_of, open_store
-from pegboard.store.secret_key import KEY_FILE, KEY_VARIABLE
-from pegboard.store.secrets import NoKeyError
+from pegboard.ports.stores import SecretsUnavailable, UnreadableSecret
+from pegboard.store.open import open_store
+from pegboard.store.secrets import KEY_FILE, KEY_VARIABLE, NoKeyError, key_of
 
 pytestmark = pytest.mark.anyio
 

@@ -8,9 +8,10 @@ from tests.store.calls import NOON, record
 from tests.store.engines import Engine, now
 from tests.store.test_activity import decision
 
-from pegboard.core.ids import PrincipalId
-from pegboard.ports import AuditQuery, OlderPage
-from pegboard.store import AuditLimits, Store, open_store
+from pegboard.core.model.ids import PrincipalId
+from pegboard.ports.audit import AuditQuery, OlderPage
+from pegboard.store.audit import AuditLimits
+from pegboard.store.open import Store, open_store
 
 pytestmark = pytest.mark.anyio
 

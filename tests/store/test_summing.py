@@ -7,11 +7,11 @@ from tests.store.calls import NOON, TOOL, record
 from tests.store.engines import Engine, now
 from tests.store.test_activity import ELSEWHERE, decision
 
-from pegboard.core.call import CallRecord, ProviderFailure, ToolFailure, ToolSuccess, UnknownTool
-from pegboard.core.ids import BuiltinKey, CallId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
-from pegboard.ports import AuditQuery
-from pegboard.ports.summing import ActivityGroup, ActivitySummary, ActivityTotals, TimeBuckets, TurnCount
-from pegboard.store import AuditLimits, Store, open_store
+from pegboard.core.calls.call import CallRecord, ProviderFailure, ToolFailure, ToolSuccess, UnknownTool
+from pegboard.core.model.ids import BuiltinKey, CallId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
+from pegboard.ports.audit import ActivityGroup, ActivitySummary, ActivityTotals, AuditQuery, TimeBuckets, TurnCount
+from pegboard.store.audit import AuditLimits
+from pegboard.store.open import Store, open_store
 
 pytestmark = pytest.mark.anyio
 

@@ -9,8 +9,7 @@ import anyio
 import pytest
 from tests.store.engines import Engine, now
 
-from pegboard.core.ids import CallId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, WireName
-from pegboard.core.ticket import (
+from pegboard.core.calls.tickets import (
     WITHDRAWN_NOTE,
     ArgumentsTooLarge,
     ConsentScope,
@@ -21,11 +20,12 @@ from pegboard.core.ticket import (
     TicketUse,
     TooManyTickets,
 )
-from pegboard.core.tool import Fingerprint
-from pegboard.ports import TicketsUnavailable
-from pegboard.store import SqlTicketStore, key_of, open_store
-from pegboard.store.secret_key import KEY_VARIABLE
-from pegboard.store.tickets import MAX_ARGUMENT_BYTES
+from pegboard.core.model.ids import CallId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, WireName
+from pegboard.core.model.tool import Fingerprint
+from pegboard.ports.stores import TicketsUnavailable
+from pegboard.store.open import open_store
+from pegboard.store.secrets import KEY_VARIABLE, key_of
+from pegboard.store.tickets import MAX_ARGUMENT_BYTES, SqlTicketStore
 
 pytestmark = pytest.mark.anyio
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pegboard.store import Store
+from pegboard.store.open import Store
 
 pytestmark = pytest.mark.anyio
 

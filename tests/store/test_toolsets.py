@@ -8,15 +8,16 @@ from tests.core.boards import ME, NOW
 from tests.core.imports import FETCH, ID, KIT, contained, installing, own, own_tool, server
 from tests.store.engines import now
 
-from pegboard.core.commands import Command, apply_command
-from pegboard.core.imported import RemoveToolset
-from pegboard.core.override import Override
-from pegboard.core.policy import Policy
-from pegboard.core.server import Container, Trust
-from pegboard.core.toolset import FileKind, ToolsetFile
-from pegboard.ports import SavedVersion, StaleVersion
-from pegboard.store import Store, schema
-from pegboard.store.own import own_row
+from pegboard.core.commands.commands import Command, apply_command
+from pegboard.core.commands.toolset_install import RemoveToolset
+from pegboard.core.model.server import Container, Trust
+from pegboard.core.model.toolset import FileKind, ToolsetFile
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import Policy
+from pegboard.ports.stores import SavedVersion, StaleVersion
+from pegboard.store import schema
+from pegboard.store.installations import own_row
+from pegboard.store.open import Store
 
 FILES = (
     ToolsetFile("tools/math.py", FileKind.PYTHON, "1" * 64, 3),

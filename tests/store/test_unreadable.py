@@ -8,23 +8,27 @@ from tests.core.boards import ME, NOW
 from tests.core.imports import FETCH, ID, KIT, installing, own, own_tool, server
 from tests.store.engines import Engine, Sqlite, now
 
-from pegboard.core.api_token import ApiToken
-from pegboard.core.commands import ApproveTool, Command, SetSwitch, apply_command
-from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
-from pegboard.core.consent import Consent
-from pegboard.core.ids import BuiltinKey, PrincipalId, ToolId, ToolsetKey
-from pegboard.core.imported import RemoveToolset
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, Policy, PolicyDecisions, Switch
-from pegboard.core.row_repair import DeleteRows
-from pegboard.core.scope import TokenScope
-from pegboard.core.server import InstalledBy, Trust
-from pegboard.core.tool import Fingerprint, ToolSpec
-from pegboard.core.toolset import FileKind, ToolsetFile
-from pegboard.core.unreadable import LocksBoard, LocksTools, RevokesGrants, RevokesPermission, UnreadableEffect
-from pegboard.ports import SavedVersion
-from pegboard.store import Store, open_store
+from pegboard.core.commands.commands import ApproveTool, Command, SetSwitch, apply_command
+from pegboard.core.commands.row_repair import DeleteRows
+from pegboard.core.commands.toolset_install import RemoveToolset
+from pegboard.core.model.confirmation import ConfirmationMode, PrincipalConfirmation
+from pegboard.core.model.ids import BuiltinKey, PrincipalId, ToolId, ToolsetKey
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.principals import ApiToken, TokenScope
+from pegboard.core.model.server import InstalledBy, Trust
+from pegboard.core.model.tool import Fingerprint, ToolSpec
+from pegboard.core.model.toolset import FileKind, ToolsetFile
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import Approval, Consent, Policy, PolicyDecisions, Switch
+from pegboard.core.policy.unreadable_rows import (
+    LocksBoard,
+    LocksTools,
+    RevokesGrants,
+    RevokesPermission,
+    UnreadableEffect,
+)
+from pegboard.ports.stores import SavedVersion
+from pegboard.store.open import Store, open_store
 
 pytestmark = pytest.mark.anyio
 

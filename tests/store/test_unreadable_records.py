@@ -9,13 +9,13 @@ from tests.store.engines import Engine, Sqlite, now
 from tests.store.test_tickets import AT, TOOL, UNTIL, want
 from tests.store.test_unreadable import EVERY_ROW
 
-from pegboard.core.commands import apply_command
-from pegboard.core.policy import Policy, PolicyDecisions
-from pegboard.core.row_repair import DeleteRows
-from pegboard.core.ticket import Ticket
-from pegboard.core.unreadable import RevokesPermission, describe_effect, repair_command
-from pegboard.ports import SavedVersion
-from pegboard.store import Store, open_store
+from pegboard.core.calls.tickets import Ticket
+from pegboard.core.commands.commands import apply_command
+from pegboard.core.commands.row_repair import DeleteRows
+from pegboard.core.policy.policy import Policy, PolicyDecisions
+from pegboard.core.policy.unreadable_rows import RevokesPermission, describe_effect, repair_command
+from pegboard.ports.stores import SavedVersion
+from pegboard.store.open import Store, open_store
 
 pytestmark = pytest.mark.anyio
 

@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 from tests.store.engines import now
 from tests.store.generated import LONE, NASTY, decided, texts, tool_ids
 
-from pegboard.core.ids import BuiltinKey, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
-from pegboard.core.override import Override
-from pegboard.core.own import OwnTools
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, PolicyDecisions
-from pegboard.core.tool import Json, ToolSpec
-from pegboard.ports import SavedVersion
-from pegboard.store import Store, StoreError
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import BuiltinKey, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.tool import OwnTools, ToolSpec
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import Approval, PolicyDecisions
+from pegboard.ports.stores import SavedVersion
+from pegboard.store.database import StoreError
+from pegboard.store.open import Store
 from pegboard.store.text import MAX_JSON_LEVELS, MAX_KEY_BYTES, index_key, restore_text, storable_text
 
 ONE_FIXTURE_MANY_EXAMPLES = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.large_base_example]

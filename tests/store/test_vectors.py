@@ -8,8 +8,8 @@ import anyio
 import pytest
 from tests.store.engines import Engine, Sqlite, now
 
-from pegboard.ports import VectorsUnavailable
-from pegboard.store import Store, open_store
+from pegboard.ports.models import VectorsUnavailable
+from pegboard.store.open import Store, open_store
 
 pytestmark = pytest.mark.anyio
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

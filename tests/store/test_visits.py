@@ -6,8 +6,8 @@ import pytest
 from tests.store.calls import NOON
 from tests.store.engines import Engine, now
 
-from pegboard.ports.visits import StoredSession
-from pegboard.store import Store, open_store
+from pegboard.ports.stores import StoredSession
+from pegboard.store.open import Store, open_store
 
 pytestmark = pytest.mark.anyio
 

@@ -8,9 +8,10 @@ from tests.core.boards import GITHUB
 from tests.store.calls import NOON
 from tests.store.engines import Engine, now
 
-from pegboard.core.ids import ToolId
-from pegboard.core.tool import Fingerprint
-from pegboard.store import Store, open_store, waits
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.tool import Fingerprint
+from pegboard.store import sessions as waits
+from pegboard.store.open import Store, open_store
 
 pytestmark = pytest.mark.anyio
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Hashable, Mapping
 
 import anyio
 
-from pegboard.core.tool import Json
-from pegboard.ports import ClientPeer
+from pegboard.core.json.values import Json
+from pegboard.ports.providers import ClientPeer
 
 EVERYTHING: Mapping[str, Json] = {
     "elicitation": {"form": {}, "url": {}},

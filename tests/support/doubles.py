@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 import anyio
 
-from pegboard.core.activity import DecisionRecord
-from pegboard.core.call import AdmittedCall, CallRecord, Outcome, ToolSuccess
-from pegboard.core.catalogue import (
+from pegboard.core.calls.activity import DecisionRecord
+from pegboard.core.calls.call import AdmittedCall, CallRecord, Outcome, ToolSuccess
+from pegboard.core.model.catalogue import (
     Health,
     Listing,
     ListingProblem,
@@ -21,26 +21,23 @@ from pegboard.core.catalogue import (
     ProviderStart,
     ProviderUp,
 )
-from pegboard.core.ids import PrincipalId, ProviderKey, ServerKey, SourceKey, ToolId
-from pegboard.core.policy import PolicyDecisions
-from pegboard.core.server import Server
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.gateway.bell import ChangeSignal
-from pegboard.ports import (
+from pegboard.core.model.ids import PrincipalId, ProviderKey, ServerKey, SourceKey, ToolId
+from pegboard.core.model.server import Server
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.policy.policy import PolicyDecisions
+from pegboard.gateway.signals import ChangeSignal
+from pegboard.ports.audit import (
+    ActivityBreakdown,
+    ActivityGroup,
+    ActivitySummary,
     AuditQuery,
     AuditRow,
-    ChangeCallback,
-    ClientPeer,
     NewerPage,
     OlderPage,
-    Progress,
-    ResourceProvider,
-    SavedVersion,
-    SecretsUnavailable,
-    StaleVersion,
-    UnreadableSecret,
+    TimeBuckets,
 )
-from pegboard.ports.summing import ActivityBreakdown, ActivityGroup, ActivitySummary, TimeBuckets
+from pegboard.ports.providers import ChangeCallback, ClientPeer, Progress, ResourceProvider
+from pegboard.ports.stores import SavedVersion, SecretsUnavailable, StaleVersion, UnreadableSecret
 
 SINCE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 UP = ProviderUp(SINCE)

@@ -6,7 +6,7 @@ from datetime import datetime
 import anyio
 import numpy as np
 
-from pegboard.ports import EncoderTraits, EncodingError, Vector, VectorsUnavailable
+from pegboard.ports.models import EncoderTraits, EncodingError, Vector, VectorsUnavailable
 
 CONCEPTS = (
     {"leaves", "foliage", "rake", "autumn"},

@@ -22,23 +22,28 @@ from pathlib import Path
 from typing import NoReturn
 
 PRELOADED = (
-    *("pegboard.compose.serving", "pegboard.compose.chatting", "pegboard.compose.house", "pegboard.compose.api"),
-    *("pegboard.gateway.gateway", "pegboard.providers.mcp", "pegboard.store", "pegboard.surfaces.listening"),
     *(
-        "pegboard.surfaces.mcp.http",
+        "pegboard.bootstrap.serve",
+        "pegboard.bootstrap.serve",
+        "pegboard.bootstrap.application",
+        "pegboard.bootstrap.serve",
+    ),
+    *("pegboard.gateway.gateway", "pegboard.providers.mcp", "pegboard.store", "pegboard.surfaces.http.server"),
+    *(
+        "pegboard.surfaces.mcp.endpoint",
         "pegboard.surfaces.mcp.sdk_endpoint",
         "pegboard.surfaces.mcp.stdio",
-        "pegboard.surfaces.root",
+        "pegboard.surfaces.http.router",
         "pegboard.surfaces.sign_in",
     ),
-    *("pegboard.surfaces.cli.client", "pegboard.surfaces.mcp.paths", "pegboard.surfaces.web.site"),
-    *("pegboard.config.settings", "pegboard.surfaces.rest.app", "pegboard.surfaces.cli.tree", "alembic.command"),
-    *("pegboard.compose.launcher", "pegboard.gateway.access.token_requirement", "pegboard.providers.resting"),
+    *("pegboard.surfaces.cli.client", "pegboard.surfaces.mcp.endpoint", "pegboard.surfaces.web.site"),
+    *("pegboard.config.settings", "pegboard.surfaces.rest.app", "pegboard.surfaces.cli.main", "alembic.command"),
+    *("pegboard.bootstrap.launcher", "pegboard.gateway.access.token_requirement", "pegboard.providers.composite"),
     *("pegboard.providers.embedding.minilm", "aiosqlite", "greenlet", "pydantic.v1", "uvicorn.lifespan.off"),
     *("anyio._backends._asyncio", "anyio._core._signals", "anyio._core._sockets", "anyio._core._resources"),
     *(
-        "pegboard.surfaces.cli.program",
-        "pegboard.surfaces.cli.progress",
+        "pegboard.surfaces.cli.main",
+        "pegboard.surfaces.cli.startup_progress",
         "mcp.server.mcpserver",
         "mcp.server.lowlevel",
         "uvicorn",
@@ -49,7 +54,7 @@ PRELOADED = (
 
 def main(address: str) -> None:
     """Returns in each program that was asked for; the server itself ends when its standard input does."""
-    from pegboard.surfaces.cli.tree import COMMANDS
+    from pegboard.surfaces.cli.main import COMMANDS
 
     for name in PRELOADED:
         import_module(name)

@@ -9,20 +9,21 @@ import anyio
 from tests.core.boards import ME, NOW, server, toolset
 from tests.support.doubles import MemoryAudit, MemoryStore, Providers, ScriptedProvider
 
-from pegboard.core.call import Arguments, ToolCall
-from pegboard.core.commands import Command
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, ProviderKey, ServerKey, ToolId, WireName
-from pegboard.core.policy import DeclaredSettings, Policy
-from pegboard.core.resolve import HiddenTool, LockedTool, OpenTool, Verdict
-from pegboard.core.server import Server, Trust
-from pegboard.core.view import View
+from pegboard.core.calls.call import Arguments, ToolCall
+from pegboard.core.commands.commands import Command
+from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, Verdict
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, ProviderKey, ServerKey, ToolId, WireName
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Server, Trust
+from pegboard.core.policy.policy import DeclaredSettings, Policy
+from pegboard.gateway.argument_values import keep_references
 from pegboard.gateway.board import BoardState
-from pegboard.gateway.code.code import ProgramBackend
-from pegboard.gateway.filling import keep_references
+from pegboard.gateway.embeddings import EmbeddingIndex
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.gateway.meanings import EmbeddingIndex
-from pegboard.ports import Expand, TicketStore
-from pegboard.ports.opening import EngineFactory
+from pegboard.gateway.programs.code_mode import ProgramBackend
+from pegboard.ports.databases import EngineFactory
+from pegboard.ports.providers import Expand
+from pegboard.ports.stores import TicketStore
 
 PATIENCE = 60.0
 """Seconds that nothing in these tests comes near, unless it would never come."""

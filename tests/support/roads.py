@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from pegboard.core.database import QueryLimits, QueryRows
+from pegboard.core.databases.rows import QueryRows
+from pegboard.core.model.databases import QueryLimits
 from pegboard.ports.databases import DatabaseEngine
 
 _FILE: Final = Path(__file__).parents[1] / "corpus" / "sql_roads.json"

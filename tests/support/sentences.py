@@ -8,14 +8,13 @@ from collections.abc import Mapping
 
 from tests.core.boards import ME, NOW
 
-from pegboard.core.call import BadArguments, UnknownTool, refusal_text
-from pegboard.core.commands import Command, apply_command
-from pegboard.core.ids import BuiltinKey, PrincipalId, ToolId, ToolsetId, WireName
-from pegboard.core.passage import HiddenByGrants
-from pegboard.core.policy import GrantSource, Policy, PrincipalGrants
-from pegboard.core.rejected import CommandRejection
-from pegboard.core.removal import explain_hidden
-from pegboard.core.status import LockReason, explain_reason, remedy_for, status_of
+from pegboard.core.calls.call import BadArguments, UnknownTool, refusal_text
+from pegboard.core.commands.commands import Command, apply_command
+from pegboard.core.decision.status import LockReason, explain_reason, remedy_for, status_of
+from pegboard.core.decision.visibility import HiddenByGrants, explain_hidden
+from pegboard.core.model.ids import BuiltinKey, PrincipalId, ToolId, ToolsetId, WireName
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.policy.policy import GrantSource, Policy, PrincipalGrants
 
 
 def locked_verdict(reason: LockReason) -> Mapping[str, object]:

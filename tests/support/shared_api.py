@@ -12,14 +12,14 @@ from unittest.mock import patch
 
 from starlette.types import ASGIApp
 
-from pegboard.compose import api
-from pegboard.compose.house import Application
-from pegboard.gateway.access.keys import TokenIndex
-from pegboard.gateway.access.reception import OperatorAuthentication
+from pegboard.bootstrap import serve as api
+from pegboard.bootstrap.application import Application
+from pegboard.gateway.access.authentication import OperatorAuthentication
+from pegboard.gateway.access.tokens import TokenIndex
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.toolsets.installer import ToolsetInstaller
 from pegboard.gateway.trials import ServerTrials
-from pegboard.ports import SignIns
+from pegboard.ports.providers import SignIns
 from pegboard.surfaces.rest import app as rest
 from pegboard.surfaces.rest.app import rest_app
 from pegboard.surfaces.rest.settings import RuntimeInfo
@@ -104,7 +104,7 @@ def shared_rest_app(
 
 
 def rest_of(stack: ExitStack, house: Application, endpoint: str | None, reception: OperatorAuthentication) -> ASGIApp:
-    """As `pegboard.compose.api.rest_of`, until the stack is closed."""
+    """As `pegboard.bootstrap.serve.rest_of`, until the stack is closed."""
     about = RuntimeInfo(house.config_file, str(house.data_dir), endpoint, house.store_url, house.storage)
     return stack.enter_context(
         shared_rest_app(house.gateway, about, reception, lambda: house.sign_in_service, lambda: house.installer)

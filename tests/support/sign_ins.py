@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pegboard.core.ids import PrincipalId, ServerKey
-from pegboard.ports import CompletedSignIn, SignInRedirect, SignInState, SignInUnavailable
+from pegboard.core.model.ids import PrincipalId, ServerKey
+from pegboard.ports.providers import CompletedSignIn, SignInRedirect, SignInState, SignInUnavailable
 
 NOBODY = SignInUnavailable("Nobody signs in here.")
 

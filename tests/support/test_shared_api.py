@@ -7,9 +7,9 @@ from tests.support.house import declared, opened
 from tests.support.shared_api import shared_rest_app
 from tests.support.sign_ins import ScriptedSignIns
 
-from pegboard.core.commands import SetSwitch
-from pegboard.core.ids import ToolId
-from pegboard.surfaces.rest.access import hash_token
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import ToolId
+from pegboard.gateway.access.tokens import hash_token
 
 pytestmark = pytest.mark.anyio
 

@@ -12,15 +12,15 @@ import anyio
 import yaml
 from tests.support.house import call_of
 
-from pegboard.compose.house import Application, open_application
-from pegboard.core.call import ToolFailure, ToolSuccess
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolsetId
-from pegboard.core.resolve import LockedTool, OpenTool
-from pegboard.core.tool import Json
-from pegboard.core.view import View
-from pegboard.gateway.toolsets.progress import ImportStep
-from pegboard.gateway.toolsets.wanted import ImportPreview, ImportRequest
-from pegboard.surfaces.cli.link import Options, ServerFilter
+from pegboard.bootstrap.application import Application, open_application
+from pegboard.core.calls.call import ToolFailure, ToolSuccess
+from pegboard.core.decision.resolve import LockedTool, OpenTool
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolsetId
+from pegboard.core.model.selection import View
+from pegboard.gateway.toolsets.installer import ImportStep
+from pegboard.gateway.toolsets.reader import ImportPreview, ImportRequest
+from pegboard.surfaces.cli.api import Options, ServerFilter
 
 MINE = ToolsetId("mine")
 PATIENCE = 60.0

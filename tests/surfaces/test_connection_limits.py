@@ -10,8 +10,9 @@ from anyio.abc import SocketStream
 from starlette.types import Receive, Scope, Send
 from tests.surfaces.test_listen import whole
 
-from pegboard.surfaces.listening import ConnectionLimits, HttpServer, bind_socket, connection
-from pegboard.surfaces.listening.limits import max_connections, network_of
+from pegboard.surfaces.http import protocol as connection
+from pegboard.surfaces.http.limits import ConnectionLimits, max_connections, network_of
+from pegboard.surfaces.http.server import HttpServer, bind_socket
 
 pytestmark = pytest.mark.anyio
 ASK = b"GET /here HTTP/1.1\r\nHost: localhost\r\n\r\n"

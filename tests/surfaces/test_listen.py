@@ -11,10 +11,11 @@ import anyio.lowlevel
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from pegboard.surfaces import listening
-from pegboard.surfaces.listening import HttpServer, bind_socket, connection
-from pegboard.surfaces.listening.connection import MAX_HEAD_BYTES
-from pegboard.surfaces.listening.express import RequestHead, ResponseSink
+from pegboard.surfaces.http import protocol as connection
+from pegboard.surfaces.http import server as listening
+from pegboard.surfaces.http.fast_path import RequestHead, ResponseSink
+from pegboard.surfaces.http.protocol import MAX_HEAD_BYTES
+from pegboard.surfaces.http.server import HttpServer, bind_socket
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ import pytest
 from tests.core.boards import key
 from tests.support.sign_ins import ScriptedSignIns
 
-from pegboard.core.ids import PrincipalId, ServerKey
-from pegboard.ports import CompletedSignIn, SignInRedirect, SignInUnavailable
+from pegboard.core.model.ids import PrincipalId, ServerKey
+from pegboard.ports.providers import CompletedSignIn, SignInRedirect, SignInUnavailable
 from pegboard.surfaces.sign_in import COOKIE_NAME, SignInPages
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ import pytest
 from anyio.abc import SocketStream
 from starlette.types import Receive, Scope, Send
 
-from pegboard.surfaces.listening import HttpServer, bind_socket
+from pegboard.surfaces.http.server import HttpServer, bind_socket
 
 pytestmark = pytest.mark.anyio
 

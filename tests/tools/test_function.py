@@ -12,11 +12,11 @@ import pytest
 from pydantic import Base64Bytes
 from tests.tools.shapes import Forecast, Node, Options, Place
 
-from pegboard.core.tool import ToolSpec
+from pegboard.core.model.tool import ToolSpec
 from pegboard.tools import NotAToolError, ToolContext, describe_function, metadata_of, tool
 from pegboard.tools.context import Secrets, ToolCancelledError
-from pegboard.tools.marks import ToolMetadata
-from pegboard.tools.results import BadResultError
+from pegboard.tools.function import BadResultError
+from pegboard.tools.metadata import ToolMetadata
 
 pytestmark = pytest.mark.anyio
 

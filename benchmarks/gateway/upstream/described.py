@@ -10,7 +10,7 @@ import msgspec
 from benchmarks.described import tools_of
 from benchmarks.gateway.upstream.echo import FRESH, EchoServer
 from benchmarks.gateway.upstream.stdio import serve
-from pegboard.core.tool import Tool
+from pegboard.core.model.tool import Tool
 
 
 def wire_form(tool: Tool) -> dict[str, object]:

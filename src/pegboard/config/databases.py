@@ -8,24 +8,23 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
-from pegboard.core.database import (
+from pegboard.config.declare import FileContext
+from pegboard.config.keys import sources as keys
+from pegboard.config.references import Literal, MalformedText, expand_home, parse_references
+from pegboard.config.schema.document import FileProblem, LocatedValue, ProblemCollector
+from pegboard.config.schema.section import ConfigValues
+from pegboard.core.model.databases import (
+    DEFAULT_QUERY_LIMITS,
     BadPattern,
     DatabaseAccess,
     DatabaseId,
+    DatabaseSettings,
     Dialect,
     NamePattern,
     QueryLimits,
     parse_name_pattern,
 )
-from pegboard.core.database.source import DEFAULT_QUERY_LIMITS, DatabaseSettings
-from pegboard.ports import Expand, UnresolvedReference
-
-from . import database_keys as keys
-from .declaring import FileContext
-from .problem import FileProblem
-from .references import Literal, MalformedText, expand_home, parse_references
-from .section import ConfigValues
-from .telling import LocatedValue, ProblemCollector
+from pegboard.ports.providers import Expand, UnresolvedReference
 
 _SCHEMES: Final = {
     "sqlite": Dialect.SQLITE,

@@ -6,22 +6,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pegboard.core.confirmation import PrincipalConfirmation
-from pegboard.core.database import DatabaseId
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolsetId
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.principal import Principal
-from pegboard.core.reference import closest_names
-from pegboard.core.scope import TokenScope
-from pegboard.core.server import DeclaredAt
-from pegboard.ports import UnresolvedReference
-
-from . import keys, principal_keys
-from .declaring import FileContext
-from .problem import FileProblem
-from .references import expander, header_references
-from .section import ConfigValues
-from .telling import LocatedValue, ProblemCollector
+from pegboard.config.declare import FileContext
+from pegboard.config.keys import access, root
+from pegboard.config.references import expander, header_references
+from pegboard.config.schema.document import FileProblem, LocatedValue, ProblemCollector
+from pegboard.config.schema.section import ConfigValues
+from pegboard.core.model.confirmation import PrincipalConfirmation
+from pegboard.core.model.databases import DatabaseId
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId, ToolsetId
+from pegboard.core.model.principals import Principal, TokenScope
+from pegboard.core.model.references import closest_names
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.ports.providers import UnresolvedReference
 
 MIN_TOKEN_LENGTH: Final = 16
 _BEARER: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
@@ -36,8 +33,8 @@ def with_principals(
     board: DeclaredSettings, values: ConfigValues, place: FileContext, tell: ProblemCollector
 ) -> DeclaredSettings:
     """The board with its callers. Each name stands once, and each token for one name alone."""
-    said = values.value(keys.PRINCIPALS, {})
-    if (placed := values.get(keys.PRINCIPALS)) is not None and not said:
+    said = values.value(root.PRINCIPALS, {})
+    if (placed := values.get(root.PRINCIPALS)) is not None and not said:
         told = "names nobody, and then whoever reaches the gateway is let in. Name a caller, or take this key out."
         tell.add_problem(placed.line, placed.key, told)
     principals = {
@@ -58,8 +55,8 @@ def with_principals(
 
 def principal_warnings(values: ConfigValues, place: FileContext) -> Iterator[FileProblem]:
     """A caller whose token cannot be had stays outside; all others come in, and so it is no error."""
-    for name, one in values.value(keys.PRINCIPALS, {}).items():
-        token = one.value.get(principal_keys.TOKEN)
+    for name, one in values.value(root.PRINCIPALS, {}).items():
+        token = one.value.get(access.TOKEN)
         if token is not None and isinstance(unusable := _hash_of(token.value, place), _UnusableToken):
             yield FileProblem(
                 place.file,
@@ -72,17 +69,17 @@ def principal_warnings(values: ConfigValues, place: FileContext) -> Iterator[Fil
 
 def _principal(name: str, one: LocatedValue[ConfigValues], place: FileContext) -> Principal:
     id, at = PrincipalId(name), place.declared_at(one)
-    if (written := one.value.get(principal_keys.TOKEN_SHA256)) is not None:
+    if (written := one.value.get(access.TOKEN_SHA256)) is not None:
         hashes: tuple[bytes, ...] = (bytes.fromhex(written.value),)
     else:
-        token = one.value.get(principal_keys.TOKEN)
+        token = one.value.get(access.TOKEN)
         found = None if token is None else _hash_of(token.value, place)
         hashes = (found,) if isinstance(found, bytes) else ()
     return Principal(id, at, hashes, scopes=_scopes(one.value), confirmation=_confirmation(one.value, place))
 
 
 def _confirmation(one: ConfigValues, place: FileContext) -> PrincipalConfirmation:
-    interactive, mode = one.get(principal_keys.INTERACTIVE), one.get(principal_keys.PRINCIPAL_CONFIRMATION)
+    interactive, mode = one.get(access.INTERACTIVE), one.get(access.PRINCIPAL_CONFIRMATION)
     return PrincipalConfirmation(
         None if interactive is None else interactive.value,
         None if mode is None else mode.value,
@@ -92,13 +89,13 @@ def _confirmation(one: ConfigValues, place: FileContext) -> PrincipalConfirmatio
 
 
 def _scopes(one: ConfigValues) -> frozenset[TokenScope]:
-    said = one.get(principal_keys.SCOPES)
+    said = one.get(access.SCOPES)
     return frozenset({TokenScope.CALL}) if said is None else frozenset(each.value for each in said.value)
 
 
 def _databases(one: ConfigValues, board: DeclaredSettings, tell: ProblemCollector) -> frozenset[DatabaseId] | None:
     """A name that no database has would shut the caller out of the one that was meant."""
-    named = one.get(principal_keys.PRINCIPAL_DATABASES)
+    named = one.get(access.PRINCIPAL_DATABASES)
     if named is None:
         return None
     for each in named.value:
@@ -139,8 +136,8 @@ def _check_distinct_tokens(
 
 def _check_tokens_not_forwarded(values: ConfigValues, tell: ProblemCollector) -> None:
     """What a caller sends to come in is for the gateway alone: a server that got it could call in the caller's name."""
-    for server in values.value(keys.SERVERS, {}).values():
-        for text in server.value.value(keys.HEADERS, {}).values():
+    for server in values.value(root.SERVERS, {}).values():
+        for text in server.value.value(root.HEADERS, {}).values():
             if any(asked.header.lower() == "authorization" for asked in header_references(text.value)):
                 told = (
                     "with principals, the caller's Authorization is its token for this gateway and is passed on to no "
@@ -151,7 +148,7 @@ def _check_tokens_not_forwarded(values: ConfigValues, tell: ProblemCollector) ->
 
 def _check_grants(values: ConfigValues, principals: Mapping[PrincipalId, Principal], tell: ProblemCollector) -> None:
     """A name that nobody has limits nobody: whoever was meant could use everything."""
-    for who, toolsets in values.value(keys.GRANTS, {}).items():
+    for who, toolsets in values.value(root.GRANTS, {}).items():
         if who != LOCAL_PRINCIPAL and who not in principals:
             near = closest_names(who, principals)
             names = " or ".join(repr(name) for name in near)
@@ -162,10 +159,10 @@ def _check_grants(values: ConfigValues, principals: Mapping[PrincipalId, Princip
 def _grants(
     values: ConfigValues, said: Mapping[str, LocatedValue[ConfigValues]], tell: ProblemCollector
 ) -> Mapping[PrincipalId, frozenset[ToolsetId]]:
-    elsewhere = values.value(keys.GRANTS, {})
+    elsewhere = values.value(root.GRANTS, {})
     grants: dict[PrincipalId, frozenset[ToolsetId]] = {}
     for name, one in said.items():
-        named = one.value.get(principal_keys.PRINCIPAL_TOOLSETS)
+        named = one.value.get(access.PRINCIPAL_TOOLSETS)
         if named is None:
             continue
         if name in elsewhere:
@@ -176,5 +173,5 @@ def _grants(
 
 
 def _granted_at(said: Mapping[str, LocatedValue[ConfigValues]], place: FileContext) -> Mapping[PrincipalId, DeclaredAt]:
-    named = {name: one.value.get(principal_keys.PRINCIPAL_TOOLSETS) for name, one in said.items()}
+    named = {name: one.value.get(access.PRINCIPAL_TOOLSETS) for name, one in said.items()}
     return {PrincipalId(name): place.declared_at(toolsets) for name, toolsets in named.items() if toolsets is not None}

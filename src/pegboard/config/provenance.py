@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from pegboard.core.tool import Json
-
-from . import keys
-from .masking import is_secret_key, mask_text, mask_value
-from .references import MalformedText, VariableReference, is_only_references, parse_references
-from .section import ConfigKey, ConfigSection
-from .shape import ListField, TextField
-from .tree import ListNode, MapNode, Node, ScalarKind, ScalarNode, join_key, to_json
-from .written import SettingsSource
+from pegboard.config.keys import root
+from pegboard.config.masked_servers import is_secret_key, mask_text, mask_value
+from pegboard.config.paths import SettingsSource
+from pegboard.config.references import MalformedText, VariableReference, is_only_references, parse_references
+from pegboard.config.schema.document import ListNode, MapNode, Node, ScalarKind, ScalarNode, join_key, to_json
+from pegboard.config.schema.fields import ListField, TextField
+from pegboard.config.schema.section import ConfigKey, ConfigSection
+from pegboard.core.json.values import Json
 
 SettingOrigin: TypeAlias = Literal["default", "file", "environment"]
 MAX_VALUE_LENGTH: Final = 2_000
@@ -43,9 +42,9 @@ class Setting:
 
 def list_settings(written: SettingsSource, environ: Mapping[str, str]) -> tuple[Setting, ...]:
     """Every key that there is, in the order of the documentation."""
-    from .docspace_variables import are_any_set
+    from pegboard.config.docspace import are_any_set
 
-    told = [*_settings(keys.PEGBOARD, written.root, "", environ)]
+    told = [*_settings(root.PEGBOARD, written.root, "", environ)]
     if are_any_set(environ):
         told = [
             _from_environment(each) if each.key.startswith("docspace") and each.line is None else each for each in told
@@ -106,7 +105,7 @@ def _mask_node(name: str, node: Node, shape: object) -> Json:
     if is_secret_key(name):
         return mask_value(node.text)
     if isinstance(shape, TextField) and shape.is_secret:
-        from .shown import display_text
+        from pegboard.config.manifest.secrets import display_text
 
         return display_text(node.text)[:MAX_VALUE_LENGTH]
     return mask_text(node.text)[:MAX_VALUE_LENGTH]

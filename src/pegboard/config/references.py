@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeAlias, assert_never
 
-from pegboard.ports import Expand, ExpandForCaller, UnresolvedReference
+from pegboard.ports.providers import Expand, ExpandForCaller, UnresolvedReference
 
 MAX_FILE_BYTES: Final = 65_536
 _NO_HEADERS: Final[Mapping[bytes, bytes]] = MappingProxyType({})

@@ -9,27 +9,36 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Final
 
-from pegboard.core.ids import ProviderKey
-from pegboard.core.nesting import MAX_VALUES
-from pegboard.core.policy import DeclaredSettings
-
-from . import gateway_keys, keys
-from .chat_keys import ChatSettings, chat_settings
-from .container_keys import ContainerSettings, container_settings
-from .databases import database_warnings, read_databases
-from .declaring import FileContext, read_declared_settings
-from .docspace import with_docspace
-from .files import decode_text, read_bytes
-from .json_text import parse_json
-from .principals import principal_warnings, with_principals
-from .problem import ConfigWarnings, FileProblem, UndeclaredCaller, UndeclaredToolset
-from .remarking import find_undeclared_callers, find_undeclared_toolsets, settings_warnings
-from .search_keys import SearchSettings, search_settings
-from .section import ConfigValues
-from .telling import Invalid, ProblemCollector
-from .tree import MapNode, ParsedFile
-from .written import SettingsSource
-from .yaml_text import parse_yaml
+from pegboard.config.databases import database_warnings, read_databases
+from pegboard.config.declare import FileContext, read_declared_settings
+from pegboard.config.docspace import with_docspace
+from pegboard.config.keys import access, root
+from pegboard.config.keys.features import (
+    ChatSettings,
+    ContainerSettings,
+    SearchSettings,
+    chat_settings,
+    container_settings,
+    search_settings,
+)
+from pegboard.config.lint import find_undeclared_callers, find_undeclared_toolsets, settings_warnings
+from pegboard.config.paths import SettingsSource, decode_text, read_bytes
+from pegboard.config.principals import principal_warnings, with_principals
+from pegboard.config.schema.document import (
+    ConfigWarnings,
+    FileProblem,
+    Invalid,
+    MapNode,
+    ParsedFile,
+    ProblemCollector,
+    UndeclaredCaller,
+    UndeclaredToolset,
+)
+from pegboard.config.schema.parse import parse_json, parse_yaml
+from pegboard.config.schema.section import ConfigValues
+from pegboard.core.json.values import MAX_VALUES
+from pegboard.core.model.ids import ProviderKey
+from pegboard.core.policy.policy import DeclaredSettings
 
 MAX_SETTINGS_BYTES: Final = 5_000_000
 _SQLITE_FILE: Final = re.compile(r"(sqlite(?:\+aiosqlite)?:///)(?![/:]|file:)([^?]+)(.*)", re.DOTALL)
@@ -59,7 +68,7 @@ class GatewaySettings:
     """In one request."""
     max_bytes: int | None = None
     """In one request; `None` for as many as what is on the board calls for."""
-    max_connections_per_address: int = gateway_keys.MAX_WAITING
+    max_connections_per_address: int = access.MAX_WAITING
     """That wait at the same time."""
 
 
@@ -143,7 +152,7 @@ def load_settings_text(
         return InvalidFile(file, (text,), digest)
     parsed = parse_settings_text(text, file)
     tell = ProblemCollector(file, [*parsed.problems])
-    values = keys.PEGBOARD.parse(parsed.root or MapNode((), 1), "", tell) if _is_readable(parsed) else Invalid()
+    values = root.PEGBOARD.parse(parsed.root or MapNode((), 1), "", tell) if _is_readable(parsed) else Invalid()
     if isinstance(values, Invalid):
         return InvalidFile(file, tell.sorted_problems(), digest)
     place = FileContext(file, folder, environ, resolves_references)
@@ -186,51 +195,51 @@ def _is_readable(parsed: ParsedFile) -> bool:
 
 def _retention(values: ConfigValues) -> Retention:
     usual = Retention()
-    said = values.get(keys.AUDIT)
+    said = values.get(root.AUDIT)
     if said is None:
         return usual
     return Retention(
-        keep_days=said.value.value(keys.KEEP_DAYS, usual.keep_days),
-        keep_rows=said.value.value(keys.KEEP_ROWS, usual.keep_rows),
-        arguments=said.value.value(keys.KEEP_ARGUMENTS, usual.arguments),
-        results=said.value.value(keys.KEEP_RESULTS, usual.results),
+        keep_days=said.value.value(root.KEEP_DAYS, usual.keep_days),
+        keep_rows=said.value.value(root.KEEP_ROWS, usual.keep_rows),
+        arguments=said.value.value(root.KEEP_ARGUMENTS, usual.arguments),
+        results=said.value.value(root.KEEP_RESULTS, usual.results),
     )
 
 
 def _callers(values: ConfigValues) -> GatewaySettings:
-    said = values.get(keys.GATEWAY)
+    said = values.get(root.GATEWAY)
     if said is None:
         return GatewaySettings()
-    url = said.value.get(gateway_keys.PUBLIC_URL)
+    url = said.value.get(access.PUBLIC_URL)
     return GatewaySettings(
         url=None if url is None else url.value,
-        hosts=tuple(host.value for host in said.value.value(gateway_keys.HOSTS, ())),
-        origins=tuple(origin.value for origin in said.value.value(gateway_keys.ORIGINS, ())),
-        proxies=tuple(ip_network(one.value) for one in said.value.value(gateway_keys.PROXIES, ())),
-        max_values=said.value.value(gateway_keys.MOST_VALUES, MAX_VALUES),
-        max_bytes=None if (most := said.value.get(gateway_keys.MOST_BYTES)) is None else most.value,
-        max_connections_per_address=said.value.value(gateway_keys.MAX_CONNECTIONS, gateway_keys.MAX_WAITING),
+        hosts=tuple(host.value for host in said.value.value(access.HOSTS, ())),
+        origins=tuple(origin.value for origin in said.value.value(access.ORIGINS, ())),
+        proxies=tuple(ip_network(one.value) for one in said.value.value(access.PROXIES, ())),
+        max_values=said.value.value(access.MOST_VALUES, MAX_VALUES),
+        max_bytes=None if (most := said.value.get(access.MOST_BYTES)) is None else most.value,
+        max_connections_per_address=said.value.value(access.MAX_CONNECTIONS, access.MAX_WAITING),
     )
 
 
 def _containers(values: ConfigValues, place: FileContext) -> ContainerSettings:
-    said = values.get(keys.CONTAINERS)
+    said = values.get(root.CONTAINERS)
     return ContainerSettings() if said is None else container_settings(said.value, place.folder, place.environ)
 
 
 def _search(values: ConfigValues) -> SearchSettings:
-    said = values.get(keys.SEARCH)
+    said = values.get(root.SEARCH)
     return SearchSettings() if said is None else search_settings(said.value)
 
 
 def _chat(values: ConfigValues) -> ChatSettings | None:
-    said = values.get(keys.CHAT)
+    said = values.get(root.CHAT)
     return None if said is None else chat_settings(said.value)
 
 
 def _store(values: ConfigValues, place: FileContext, tell: ProblemCollector) -> str | None:
     """A store that cannot be opened stops the gateway, so here a reference to nothing is an error."""
-    said = values.get(keys.STORE)
+    said = values.get(root.STORE)
     if said is None:
         return None
     for missing in place.unresolved_references(said.value):

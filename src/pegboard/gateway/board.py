@@ -1,34 +1,240 @@
 """The board: holds the catalogue and the policy, swaps them whole, and remembers what it resolved for whom."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
-from typing import Final
+from functools import cached_property, partial
+from typing import Final, TypeAlias
 
 from anyio import to_thread
 
-from pegboard.config.problem import ConfigWarnings, FileProblem
-from pegboard.config.written import SettingsSource
-from pegboard.core.catalogue import Catalogue, Listing, build_catalogue
-from pegboard.core.ids import SourceKey, ToolId, WireName
-from pegboard.core.offer import is_same_resources
-from pegboard.core.offers import ResourceView
-from pegboard.core.policy import Policy
-from pegboard.core.resolve import LockedTool, OpenTool, Resolution, judge_listing, resolve
-from pegboard.core.tool import Tool, canonical_json
-from pegboard.core.unknown_names import with_suspects
-from pegboard.core.view import View
+from pegboard.config.paths import SettingsSource
+from pegboard.config.schema.document import ConfigWarnings, FileProblem
+from pegboard.core.decision.resolve import (
+    LockedTool,
+    OpenTool,
+    Resolution,
+    build_visibility_filter,
+    judge_listing,
+    resolve,
+)
+from pegboard.core.decision.unknown_names import with_suspects
+from pegboard.core.decision.visibility import VisibilityFilter
+from pegboard.core.explain.board import Dashboard, build_dashboard
+from pegboard.core.model.catalogue import (
+    NO_RESOURCES,
+    Catalogue,
+    Listing,
+    ProviderAsleep,
+    ProviderResources,
+    ProviderUp,
+    build_catalogue,
+    is_same_resources,
+)
+from pegboard.core.model.ids import SourceKey, ToolId, WireName
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import Tool, ToolSpec, canonical_json
+from pegboard.core.policy.policy import Denial, Policy
+from pegboard.core.presentations.costs import EndpointToolList, endpoint_tool_list, spec_as_shown
+from pegboard.core.presentations.entries import rough_tool_cost
+from pegboard.core.resources.visibility import (
+    FirstSeen,
+    ResourceView,
+    ResourceVisibility,
+    build_resource_view,
+    resource_visibility,
+)
+from pegboard.gateway.argument_values import keep_policy
+from pegboard.gateway.signals import ChangeSignal
 from pegboard.memory import pause_garbage_collection
 
-from .bell import ChangeSignal
-from .fitting import keep_policy
-from .held import reserve_names
-from .remembered import ApprovedToolPlaceholders
-from .shelf import ResourceViewCache
+# What is known of sources that have not listed anything since the gateway started: the board shows it, locked.
+
+
+class ApprovedToolPlaceholders:
+    """From a look at a server in quarantine, else from what was approved. The first list of the source replaces it."""
+
+    def __init__(self) -> None:
+        self._listed_sources: set[SourceKey] = set()
+        self._previews: dict[SourceKey, tuple[Tool, ...]] = {}
+
+    def record_preview(self, listing: Listing) -> None:
+        if listing.tools and listing.source not in self._listed_sources:
+            self._previews[listing.source] = listing.tools
+
+    def forget(self, source: SourceKey) -> None:
+        self._listed_sources.discard(source)
+        self._previews.pop(source, None)
+
+    def with_placeholders(self, listing: Listing, policy: Policy) -> Listing:
+        """With the tools that are remembered, if the source has never said what it has."""
+        source = listing.source
+        if not listing.is_remembered and (listing.tools or isinstance(listing.health, ProviderUp | ProviderAsleep)):
+            self._listed_sources.add(source)
+            self._previews.pop(source, None)
+        if source in self._listed_sources:
+            return listing
+        tools = self._tools(source, policy)
+        return (
+            replace(listing, tools=tools, is_remembered=True)
+            if tools
+            else replace(listing, tools=(), is_remembered=False)
+        )
+
+    def refresh(self, known: Catalogue, policy: Policy) -> Catalogue:
+        """The same after a decision: what was approved may be another."""
+        silent = [word for source, word in known.listings.items() if source not in self._listed_sources]
+        again = {word.source: self.with_placeholders(word, policy) for word in silent}
+        if all(map(_is_same, silent, again.values())):
+            return known
+        return build_catalogue(again.get(source, word) for source, word in known.listings.items())
+
+    def _tools(self, source: SourceKey, policy: Policy) -> tuple[Tool, ...]:
+        if source in self._previews:
+            return self._previews[source]
+        approvals = policy.decisions.approvals
+        return tuple(Tool(id, approvals[id].spec) for id in policy.approved_tools.by_source.get(source, ()))
+
+
+def _is_same(former: Listing, latest: Listing) -> bool:
+    """By identity of the definitions: to compare thousands would take longer than to show them anew."""
+    pairs = zip(former.tools, latest.tools, strict=False)
+    return len(former.tools) == len(latest.tools) and all(a.id == b.id and a.spec is b.spec for a, b in pairs)
+
+
+# Names and URIs that were given before: none of them moves to another thing unsaid.
+
+MAX_RETIRED_NAMES: Final = 10_000
+"""How many names of things that are gone one view keeps from being given to others; and how many URIs, a source."""
+
+MAX_RETIRED_SOURCES: Final = 100
+
+
+def reserve_names(
+    before: Mapping[WireName, ToolId], now: Mapping[WireName, ToolId], there: Container[ToolId]
+) -> Mapping[WireName, ToolId]:
+    """A name stays its tool's own, whatever becomes of the tool: who still knows the old list must not reach another.
+
+    What is still `there` keeps each of its names; of what has gone, as many are kept as were given last.
+    """
+    former = {name: id for name, id in before.items() if name not in now}
+    if not former:
+        return now
+    gone = [name for name, id in former.items() if id not in there] if len(former) > MAX_RETIRED_NAMES else []
+    surplus = gone[: max(0, len(gone) - MAX_RETIRED_NAMES)]
+    if not surplus and len(former) + len(now) == len(before):
+        # No name moves, so as many as there were are the same ones, and one mapping does for them all.
+        return before
+    for name in surplus:
+        del former[name]
+    return {**former, **now}
+
+
+class NameHistory:
+    """Since when each source has had its URIs and templates, counted in the times that somebody was told of new ones.
+
+    What a source no longer lists, or one that is away, keeps its place: whoever takes the URI meanwhile gives it back.
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[SourceKey, dict[str, int]] = {}
+        self._offers: dict[SourceKey, ProviderResources] = {}
+        self._round = 0
+
+    def since(self, listings: Iterable[Listing]) -> FirstSeen:
+        there = tuple(listings)
+        fresh = [each for each in there if self._offers.get(each.source, NO_RESOURCES) is not each.resources]
+        self._round += bool(fresh)
+        for current in fresh:
+            offers = self._offers[current.source] = current.resources
+            known = self._since.setdefault(current.source, {})
+            now = [*(each.uri for each in offers.resources), *(each.pattern for each in offers.templates)]
+            for key in now:
+                known.setdefault(key, self._round)
+            if len(known) > len(now) + MAX_RETIRED_NAMES:
+                listed = set(now)
+                gone = [key for key in known if key not in listed]
+                for key in gone[: len(gone) - MAX_RETIRED_NAMES]:
+                    del known[key]
+        if len(self._since) > len(there) + MAX_RETIRED_SOURCES:
+            self._forget({each.source for each in there})
+        return self._since
+
+    def _forget(self, there: Container[SourceKey]) -> None:
+        gone = [source for source in self._since if source not in there]
+        for source in gone[: len(gone) - MAX_RETIRED_SOURCES]:
+            del self._since[source]
+            self._offers.pop(source, None)
+
+
+# What each view is given beside tools, arranged once and remembered for as long as it stays the same.
 
 MAX_CACHED_VIEWS: Final = 1024
+MAX_CACHED_OFFERS: Final = 500_000
+"""Summed over all views: a few views of a large shelf weigh as much as a thousand of a small one."""
+
+ViewInputs: TypeAlias = tuple[
+    tuple[Denial, ...], tuple[tuple[SourceKey, type[ResourceVisibility], ProviderResources], ...]
+]
+"""All that an arrangement is made from. A server that went down and came back with the same is no news."""
+
+
+@dataclass(frozen=True)
+class _CachedView:
+    inputs: ViewInputs
+    view: ResourceView
+    reserved_names: Mapping[WireName, ToolId]
+
+    @property
+    def weight(self) -> int:
+        return len(self.reserved_names) + len(self.view.resources) + len(self.view.templates) + len(self.view.patterns)
+
+
+class ResourceViewCache:
+    def __init__(self) -> None:
+        self._views: OrderedDict[View, _CachedView] = OrderedDict()
+        self._weight = 0
+        self._name_history = NameHistory()
+
+    def resource_view(self, catalogue: Catalogue, policy: Policy, view: View) -> ResourceView:
+        opened = resource_visibility(catalogue, policy, view)
+        ingredients = _view_inputs(catalogue, policy, opened)
+        known = self._views.get(view)
+        if known is not None and _shelf_is_same(known.inputs, ingredients):
+            self._views.move_to_end(view)
+            return known.view
+        held: Mapping[WireName, ToolId] = {} if known is None else known.reserved_names
+        since = self._name_history.since(catalogue.listings.values())
+        fresh = build_resource_view(catalogue, policy, opened, held=held, since=since)
+        names = {name: id for id, name in fresh.names.items()}
+        self._cache(view, _CachedView(ingredients, fresh, reserve_names(held, names, fresh.names)))
+        return fresh
+
+    def _cache(self, view: View, fresh: _CachedView) -> None:
+        former = self._views.pop(view, None)
+        self._views[view] = fresh
+        self._weight += fresh.weight - (0 if former is None else former.weight)
+        while len(self._views) > 1 and (len(self._views) > MAX_CACHED_VIEWS or self._weight > MAX_CACHED_OFFERS):
+            _, forgotten = self._views.popitem(last=False)
+            self._weight -= forgotten.weight
+
+
+def _view_inputs(catalogue: Catalogue, policy: Policy, opened: Mapping[SourceKey, ResourceVisibility]) -> ViewInputs:
+    return policy.declared.denials, tuple(
+        (source, type(opening), catalogue.listings[source].resources) for source, opening in opened.items()
+    )
+
+
+def _shelf_is_same(one: ViewInputs, other: ViewInputs) -> bool:
+    """By identity of what was offered: the board keeps a listing for as long as its server says the same."""
+    return (
+        one[0] == other[0]
+        and len(one[1]) == len(other[1])
+        and all(a[:2] == b[:2] and a[2] is b[2] for a, b in zip(one[1], other[1], strict=True))
+    )
+
+
 MAX_CACHED_TOOLS: Final = 2_000_000
 """Summed over all views, because on a large board a few views weigh as much as a thousand on a small one."""
 
@@ -245,3 +451,68 @@ def _is_same_tool(former: Tool, latest: Tool) -> bool:
         and former.spec.fingerprint == latest.spec.fingerprint
         and canonical_json(former.extra) == canonical_json(latest.extra)
     )
+
+
+# The wall as views see it: worked out beside the event loop once after a change, and what tools cost once at all.
+
+_MAX_CACHED_VIEWS: Final = 8
+"""Views whose wall is kept: each page of a large one is asked for by itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class DashboardSnapshot:
+    """A wall, and all that it follows from. The same one for as long as nothing changes."""
+
+    dashboard: Dashboard
+    resolution: Resolution
+    catalogue: Catalogue
+    policy: Policy
+
+    @cached_property
+    def visibility(self) -> VisibilityFilter:
+        return build_visibility_filter(self.catalogue, self.policy, self.resolution.view)
+
+    @cached_property
+    def listing(self) -> EndpointToolList | None:
+        return endpoint_tool_list(self.resolution, self.policy)
+
+
+class DashboardCache:
+    def __init__(self, board: BoardState) -> None:
+        self._board = board
+        self._snapshots: OrderedDict[View, DashboardSnapshot] = OrderedDict()
+        self._costs: dict[ToolId, tuple[ToolSpec, str, str | None, int]] = {}
+
+    async def snapshot(self, view: View) -> DashboardSnapshot:
+        resolution = await self._board.resolve_off_loop(view)
+        known = self._snapshots.get(view)
+        if known is not None and known.resolution is resolution:
+            self._snapshots.move_to_end(view)
+            return known
+        catalogue, policy = self._board.catalogue, self._board.policy
+        hung = await to_thread.run_sync(partial(self._build, catalogue, policy, resolution))
+        self._snapshots[view] = hung
+        self._snapshots.move_to_end(view)
+        while len(self._snapshots) > _MAX_CACHED_VIEWS:
+            self._snapshots.popitem(last=False)
+        return hung
+
+    def _build(self, catalogue: Catalogue, policy: Policy, resolution: Resolution) -> DashboardSnapshot:
+        with pause_garbage_collection():
+            if len(self._costs) > 2 * len(catalogue.tools):
+                self._costs = {id: known for id, known in self._costs.items() if id in catalogue.tools}
+            return DashboardSnapshot(
+                build_dashboard(catalogue, policy, resolution, partial(self._cost, policy)),
+                resolution,
+                catalogue,
+                policy,
+            )
+
+    def _cost(self, policy: Policy, tool: Tool, name: str) -> int:
+        """By what a model is told of it. Schemas are looked at once, however often something else changes."""
+        written = policy.overrides.for_tool(tool.id).description_override
+        known = self._costs.get(tool.id)
+        if known is None or known[0] is not tool.spec or known[1:3] != (name, written):
+            known = tool.spec, name, written, rough_tool_cost(spec_as_shown(tool, name, policy))
+            self._costs[tool.id] = known
+        return known[3]

@@ -7,18 +7,34 @@ import logging
 from asyncio import CancelledError
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol, TypeAlias, assert_never, runtime_checkable
 
-from pegboard.core.call import AdmittedCall, CallConfirmation, Outcome, ProviderFailure, Refusal
-from pegboard.core.catalogue import Listing, ProviderUp
-from pegboard.core.ids import BuiltinKey, ToolId
-from pegboard.core.tool import Json, JsonObject, Tool, canonical_json
-from pegboard.core.view import View
-from pegboard.ports import ClientPeer, Clock, Progress
+from pegboard.core.calls.call import (
+    AdmittedCall,
+    CallConfirmation,
+    LockedToolRefusal,
+    Outcome,
+    ProviderFailure,
+    Refusal,
+    UnknownTool,
+)
+from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, Verdict
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.catalogue import Listing, ProviderUp
+from pegboard.core.model.ids import BuiltinKey, ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import Tool, canonical_json
+from pegboard.core.presentations.builtins import builtin_verdict
+from pegboard.core.presentations.deferred_tools import SEARCH, TOOLS
+from pegboard.gateway.argument_values import mask_pinned, masked_peer, masked_progress
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.signals import is_cancelling
+from pegboard.ports.providers import ClientPeer, Clock, Progress
 
-from .board import BoardState
-from .cancellation import is_cancelling
-from .discretion import mask_pinned, masked_peer, masked_progress
+if TYPE_CHECKING:
+    from pegboard.gateway.gateway import Gateway
+
 
 log = logging.getLogger(__name__)
 
@@ -127,3 +143,32 @@ class BuiltinRegistry:
             log.exception("%s broke in call %s", tool.name, admitted.call.id)
             return ProviderFailure(f"{tool.name} broke off", may_have_run=True)
         return mask_pinned(answered, echo) if isinstance(answered, Outcome) else answered
+
+
+# Whether the gateway's own tools that need not be on the board are open to a caller.
+
+
+def verdict_on_builtin(board: BoardState, now: datetime, tool: Tool, view: View) -> Verdict:
+    """That of the board, where the tool is on it."""
+    on_board = board.resolution(view).verdicts.get(tool.id)
+    if on_board is not None:
+        return on_board
+    return builtin_verdict(tool, ProviderUp(now), board.catalogue, board.policy, view)
+
+
+def verdict_on_search(gateway: "Gateway", view: View) -> Verdict:
+    """On `tool_search`, wherever it is presented."""
+    return verdict_on_builtin(gateway.board, gateway.clock(), TOOLS[SEARCH], view)
+
+
+def builtin_refusal(verdict: Verdict) -> LockedToolRefusal | UnknownTool | None:
+    """What an agent is answered that calls it."""
+    match verdict:
+        case OpenTool():
+            return None
+        case LockedTool(tool, reason):
+            return LockedToolRefusal(tool.id, reason)
+        case HiddenTool(tool):
+            return UnknownTool(tool.id.name)
+        case _:
+            assert_never(verdict)

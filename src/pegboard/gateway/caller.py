@@ -8,9 +8,10 @@ from functools import partial
 from time import perf_counter
 from typing import Final, TypeAlias, assert_never
 
+import anyio
 from anyio import to_thread
 
-from pegboard.core.call import (
+from pegboard.core.calls.call import (
     AdmittedCall,
     ArgumentFill,
     ArgumentValidator,
@@ -27,24 +28,140 @@ from pegboard.core.call import (
     UnknownTool,
     admit,
 )
-from pegboard.core.ids import BuiltinKey, ToolId
-from pegboard.core.shaping import fill_arguments
-from pegboard.core.status import UnusableOverride
-from pegboard.core.ticket import TICKET_TOOL
-from pegboard.core.unlisted import describe_stopped_owners
-from pegboard.core.view import View
-from pegboard.ports import Audit, ClientPeer, Progress
+from pegboard.core.calls.tickets import TICKET_TOOL
+from pegboard.core.decision.listing_changes import (
+    describe_stopped_owners,
+    possible_owners,
+    servers_starting,
+    why_unlisted,
+)
+from pegboard.core.decision.resolve import LockedTool
+from pegboard.core.decision.status import ProviderUnavailable, UnusableOverride
+from pegboard.core.docspace.credentials import (
+    CREDENTIAL_HEADERS,
+    DocSpaceAccess,
+    caller_credential_rules,
+    read_caller_credentials,
+)
+from pegboard.core.model.catalogue import ProviderStart
+from pegboard.core.model.ids import BuiltinKey, ProviderKey, ToolId, ToolsetKey
+from pegboard.core.model.references import closest_names
+from pegboard.core.model.selection import View
+from pegboard.core.overrides.schema import fill_arguments
+from pegboard.core.policy.policy import Policy
+from pegboard.gateway.argument_values import call_masked
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.builtins import BuiltinOutcome, BuiltinRegistry, MustConfirm
+from pegboard.gateway.confirmation import Confirmation
+from pegboard.gateway.providers import ProviderRegistry
+from pegboard.gateway.signals import is_cancelling
+from pegboard.gateway.ticket_tool import TicketTool
+from pegboard.gateway.validation import Validators
+from pegboard.ports.audit import Audit
+from pegboard.ports.providers import ClientPeer, Progress
 
-from .board import BoardState
-from .bringing import with_credential_place
-from .builtins import BuiltinOutcome, BuiltinRegistry, MustConfirm
-from .cancellation import is_cancelling
-from .confirmation import Confirmation
-from .discretion import call_masked
-from .roster import ProviderRegistry
-from .ticket_tool import TicketTool
-from .unlisted import is_listed, may_be_listed_soon, wait_until_listed
-from .validation import Validators
+# What the record of a call tells of credentials that its caller brought: for which DocSpace, and nothing of them.
+
+
+def with_credential_place(call: ToolCall, policy: Policy) -> ToolCall:
+    """A call of a tool of DocSpace, by a client that is named with the place it brought credentials for."""
+    lends = caller_credential_rules(policy)
+    if lends is None or not any(name in call.headers for name in CREDENTIAL_HEADERS):
+        return call
+    access = read_caller_credentials(call.headers, lends)
+    if not isinstance(access, DocSpaceAccess):
+        return call
+    return replace(call, client=f"{call.client or 'a client'}, with credentials of its own for {access.origin}")
+
+
+# Waiting for servers that have not listed their tools yet, by those who ask for a tool that may be theirs.
+
+GRACE_S: Final = 5.0
+"""Seconds beyond what a start may take, for what follows it: the list, and the record of a first sight."""
+
+
+async def wait_until_listed(board: BoardState, name: str, view: View) -> LockedToolRefusal | None:
+    """Once nobody who may have this tool is starting any more, or its time is up: why it is still not there.
+
+    `None` when it is there, or when no such server could have it.
+    """
+    if (begins := starting_reason(board, name, view)) is not None:
+        return await _wait_for_start(board, name, view, begins)
+    owners = possible_owners(name, board.catalogue, board.policy, view)
+    if not owners:
+        return None
+    patience = max(
+        (_start_timeout(key, board.policy) for key in servers_starting(owners, board.catalogue)), default=0.0
+    )
+    with anyio.move_on_after(patience), board.changes.subscribe() as bell:
+        while (
+            owners
+            and servers_starting(owners, board.catalogue)
+            and not is_listed(board, name, view)
+            and not board.is_closed
+        ):
+            await bell.wait()
+            owners = possible_owners(name, board.catalogue, board.policy, view)
+    if is_listed(board, name, view):
+        return None
+    resolution = board.resolution(view)
+    remembered = resolution.find_tool(name)
+    if remembered is not None and isinstance(verdict := resolution.verdicts[remembered], LockedTool):
+        return LockedToolRefusal(remembered, verdict.reason)
+    near = bool(closest_names(name, resolution.by_name))
+    reason = why_unlisted(owners, board.catalogue, near=near)
+    return None if reason is None else LockedToolRefusal(next(owners[key] for key in reason.servers), reason)
+
+
+def is_listed(board: BoardState, name: str, view: View) -> bool:
+    """Whether who has a tool of this name has listed it. What is only remembered may not be there any more."""
+    id = board.resolution(view).find_tool(name)
+    if id is None or board.catalogue.listings[id.source].is_remembered:
+        return False
+    return starting_reason(board, name, view) is None
+
+
+def starting_reason(board: BoardState, name: str, view: View) -> LockedToolRefusal | None:
+    """Why it is locked, where that is only because what runs the toolset's own tools is just being started: after an
+    import, or when it was restarted. A call is worth the wait, as it is when it wakes them."""
+    resolution = board.resolution(view)
+    id = resolution.find_tool(name)
+    match None if id is None else resolution.verdicts[id]:
+        case LockedTool(_, ProviderUnavailable(ToolsetKey(), ProviderStart(attempt)) as reason) if (
+            attempt <= 1 and id is not None
+        ):
+            return LockedToolRefusal(id, reason)
+        case _:
+            return None
+
+
+async def _wait_for_start(
+    board: BoardState, name: str, view: View, begins: LockedToolRefusal
+) -> LockedToolRefusal | None:
+    key = begins.tool.source
+    assert isinstance(key, ToolsetKey)
+    with anyio.move_on_after(_start_timeout(key, board.policy)), board.changes.subscribe() as bell:
+        while starting_reason(board, name, view) is not None and not board.is_closed:
+            await bell.wait()
+    return starting_reason(board, name, view)
+
+
+def may_be_listed_soon(board: BoardState, refusal: Refusal) -> bool:
+    """Whether a call may be refused only because its server has not listed its tools yet."""
+    match refusal:
+        case UnknownTool():
+            return True
+        case LockedToolRefusal(_, ProviderUnavailable(source, ProviderStart(attempt))) if attempt <= 1:
+            listing = board.catalogue.listings.get(source)
+            return isinstance(source, ToolsetKey) or (listing is not None and listing.is_remembered)
+        case _:
+            return False
+
+
+def _start_timeout(key: ProviderKey, policy: Policy) -> float:
+    server = policy.servers.get(key)
+    return 0.0 if server is None else min(server.timeouts.call, server.timeouts.start + GRACE_S)
+
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 import anyio
 import anyio.to_thread
 
-from pegboard.core.call import (
+from pegboard.core.calls.call import (
     AdmittedCall,
     CallConfirmation,
     ConfirmationRefusal,
@@ -26,50 +26,40 @@ from pegboard.core.call import (
     Refusal,
     ToolCall,
 )
-from pegboard.core.characters import escape_name
-from pegboard.core.code import PYTHON_ID
-from pegboard.core.confirmation import ConfirmByTicket, explain_ticket
-from pegboard.core.consent import Consent, find_consent
-from pegboard.core.ended import describe_end
-from pegboard.core.ids import CallId, PrincipalId, SourceKey, ToolId
-from pegboard.core.inside import NESTED_PROGRAM_TEXT, is_program_call
-from pegboard.core.question import ELICITATION, refuse_question
-from pegboard.core.rejected import CommandRejection
-from pegboard.core.secret_marks import ArgumentDisplay
-from pegboard.core.shaping import arguments_filled_in
-from pegboard.core.ticket import (
+from pegboard.core.calls.programs import NESTED_PROGRAM_TEXT, is_program_call
+from pegboard.core.calls.secret_arguments import ArgumentDisplay
+from pegboard.core.calls.tickets import (
+    ANSWER_FORM,
+    ELICITATION,
+    NOT_READABLE_IN_CLIENT,
     ArgumentsTooLarge,
     TicketUse,
     TooManyTickets,
     build_new_ticket,
     call_digest,
+    confirmation_question,
+    describe_end,
+    is_yes,
+    refuse_by_answer,
     refuse_call,
+    refuse_question,
     too_large_text,
     too_many_text,
 )
-from pegboard.core.ticket_question import (
-    ANSWER_FORM,
-    NOT_READABLE_IN_CLIENT,
-    confirmation_question,
-    is_yes,
-    refuse_by_answer,
-)
-from pegboard.core.tool import Json
-from pegboard.core.whose import CredentialIdentity
-from pegboard.ports import (
-    ClientPeer,
-    Clock,
-    ConsentStore,
-    NoTicketsError,
-    PeerRequestError,
-    StoreUnavailable,
-    TicketStore,
-    TicketsUnavailable,
-)
-
-from .access.uses import UsageTracker
-from .bell import ChangeSignal
-from .board import BoardState
+from pegboard.core.json.values import Json
+from pegboard.core.model.characters import escape_name
+from pegboard.core.model.confirmation import ConfirmByTicket, explain_ticket
+from pegboard.core.model.ids import CallId, PrincipalId, SourceKey, ToolId
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.settings import PYTHON_ID
+from pegboard.core.overrides.schema import arguments_filled_in
+from pegboard.core.policy.policy import Consent, CredentialIdentity, find_consent
+from pegboard.gateway.access.tokens import UsageTracker
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.signals import ChangeSignal
+from pegboard.ports.audit import StoreUnavailable
+from pegboard.ports.providers import ClientPeer, Clock, PeerRequestError
+from pegboard.ports.stores import ConsentStore, NoTicketsError, TicketStore, TicketsUnavailable
 
 log = logging.getLogger(__name__)
 

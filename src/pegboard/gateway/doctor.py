@@ -1,35 +1,86 @@
 """What is wrong with the board now, and the one command that mends each thing."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from shlex import quote
-from typing import Final
+from typing import Final, assert_never
 
-from pegboard.core.catalogue import ProviderDown, ProviderNeedsSignIn, ProviderStart
-from pegboard.core.docspace.misconfigured import misconfiguration_in
-from pegboard.core.docspace.on_board import caller_credentials_warning, docspace_of, shared_toolset_warning
-from pegboard.core.docspace.toolsets import TOOLSETS
-from pegboard.core.ids import LOCAL_PRINCIPAL, BuiltinKey, SourceKey, ToolsetKey, provider_title
-from pegboard.core.offer import NO_RESOURCES
-from pegboard.core.offers import ResourcesWithheld, UnreviewedServer, explain_not_visible, resource_visibility
-from pegboard.core.outage import find_unset_secret, find_unusable_secret, outage_kind
-from pegboard.core.overlap import template_overlaps
-from pegboard.core.presentations.kept import unmatched_pinned_entries
-from pegboard.core.rules import servers_under_review
-from pegboard.core.said import quote_name
-from pegboard.core.server import DeclaredAt, Http, InstalledBy
-from pegboard.core.status import LockStatus, explain_reason
-from pegboard.core.unknown_names import unknown_names
-from pegboard.core.unreadable import UNREADABLE_ROW, describe_effect, repair_command
-from pegboard.core.view import View
-from pegboard.ports import TicketsUnavailable
+from pegboard.config.overrides import PIN_ADVICE, plaintext_secrets
+from pegboard.core.decision.facts import servers_under_review
+from pegboard.core.decision.status import (
+    LockStatus,
+    explain_reason,
+    find_unset_secret,
+    find_unusable_secret,
+    outage_kind,
+)
+from pegboard.core.decision.unknown_names import unknown_names
+from pegboard.core.docspace.credentials import caller_credentials_warning, docspace_of, shared_toolset_warning
+from pegboard.core.explain.effects import OverrideMisfit, override_misfits
+from pegboard.core.model.catalogue import NO_RESOURCES, ProviderDown, ProviderNeedsSignIn, ProviderStart
+from pegboard.core.model.characters import escape_name
+from pegboard.core.model.docspace import TOOLSETS, misconfiguration_in
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, BuiltinKey, SourceKey, ToolsetKey, provider_title
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import DeclaredAt, Http, InstalledBy, Origin
+from pegboard.core.model.settings import PresentationMode
+from pegboard.core.model.text import quote_name
+from pegboard.core.model.tool import Tool
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.unreadable_rows import UNREADABLE_ROW, describe_effect, repair_command
+from pegboard.core.presentations.costs import PresentationCost, presentation_costs
+from pegboard.core.presentations.own_tools import exceeds_threshold, unmatched_pinned_entries
+from pegboard.core.resources.requests import template_overlaps
+from pegboard.core.resources.visibility import (
+    ResourcesWithheld,
+    UnreviewedServer,
+    explain_not_visible,
+    resource_visibility,
+)
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.maintenance import UNKNOWN_NAMES
+from pegboard.gateway.resources import fits_template
+from pegboard.gateway.tickets import TicketDesk
+from pegboard.ports.stores import TicketsUnavailable
 
-from .board import BoardState
-from .presenting import PRESENTATION_FIX, presentation_warning
-from .templates import fits_template
-from .tickets import TicketDesk
-from .unknown_names import UNKNOWN_NAMES
+# What the tools of the board cost a model by each presentation, and when somebody should be told.
+
+
+def costs_of(board: BoardState, view: View, python: Tool | None = None) -> tuple[PresentationCost, ...]:
+    return presentation_costs(board.resolution(view), board.policy, python)
+
+
+def presentation_warning(board: BoardState) -> str | None:
+    """That many tools are shown each as itself, and what that costs; `None` while they are few, or shown otherwise."""
+    presenting, view = board.policy.declared.presentation, View()
+    if presenting.presentation is not PresentationMode.DIRECT or not exceeds_threshold(
+        board.resolution(view), presenting
+    ):
+        return None
+    direct, *others = costs_of(board, view)
+    told = [f"{cost.presentation} {_round_tokens(cost.tokens)}" for cost in others]
+    instead = f"{', '.join(told[:-1])} and {told[-1]}"
+    return (
+        f"{direct.tools} tools are shown each as itself at /mcp, which costs a model about "
+        f"{_round_tokens(direct.tokens)} "
+        f"tokens before it does anything; {instead}."
+    )
+
+
+PRESENTATION_FIX = (
+    "Connect clients to /mcp/search, or set presentation: search in pegboard.yaml; presentation_threshold says how "
+    "many tools are too many."
+)
+
+
+def _round_tokens(tokens: int) -> str:
+    """An estimate has no more than two digits that mean something."""
+    step = 10 ** max(0, len(str(tokens)) - 2)
+    return f"{round(tokens / step) * step:,}"
+
 
 MAX_DUPLICATES: Final = 10
 """Two servers that share everything would fill the page; the first ones tell enough."""
@@ -274,3 +325,58 @@ def _resource_conflicts(board: BoardState) -> Iterator[BoardIssue]:
                 yield BoardIssue(str(source), told, f"Set trust: baseline for {source}, if you trust it.", grave=False)
             case _:
                 pass
+
+
+# Overrides held against what servers really take: with values, which only a check of schemas can judge.
+
+_DEFINITION_KEYWORDS: Final = ("$schema", "$defs", "definitions")
+
+
+def all_misfits(gateway: Gateway) -> tuple[OverrideMisfit, ...]:
+    board = gateway.board
+    board.refresh_values()
+    return tuple(override_misfits(board.catalogue, board.policy))
+
+
+def unfit_overrides(gateway: Gateway) -> Iterator[BoardIssue]:
+    for misfit in all_misfits(gateway):
+        row = misfit.override
+        about = str(row.target if misfit.tool is None else misfit.tool)
+        place = row.origin(misfit.field) if misfit.field is not None else next(iter(row.origins.values()), None)
+        where = "" if place is None else f" ({_owner(place)})"
+        mend = (
+            f"Edit {place}" if isinstance(place, DeclaredAt) and not row.from_manifest else _command(row, misfit.field)
+        )
+        what = f"Override of {escape_name(str(row.target))} in {row.toolset}{where}: {misfit.problem}"
+        yield BoardIssue(about, what, mend, grave=False)
+
+
+def clear_pins(gateway: Gateway) -> Iterator[BoardIssue]:
+    """Of the store alone: in a file of their own, operators may write what they like."""
+    decided = gateway.board.policy.decisions
+    for row in (*decided.manifest_overrides, *decided.overrides):
+        for name, argument in (row.arguments or {}).items():
+            for place in plaintext_secrets(name, argument):
+                told = (
+                    f"Override of {escape_name(str(row.target))} in {row.toolset}: what is pinned at {place} "
+                    f"{PIN_ADVICE}."
+                )
+                again = "" if row.from_manifest else "   Then pin it again"
+                yield BoardIssue(str(row.target), told, f"{_command(row, f'arguments.{name}')}{again}")
+
+
+def _owner(origin: Origin) -> str:
+    match origin:
+        case DeclaredAt():
+            return str(origin)
+        case InstalledBy(by, at):
+            return f"by {by} on {at:%Y-%m-%d}"
+        case _:
+            assert_never(origin)
+
+
+def _command(row: Override, field: str | None) -> str:
+    if row.from_manifest:
+        return f"Mend the toolset.yaml of {row.toolset} and import it again: pegboard toolset import"
+    rest = f" {field}" if field is not None else ""
+    return f"pegboard overrides clear {shlex.quote(str(row.target))}{rest} --toolset {row.toolset}"

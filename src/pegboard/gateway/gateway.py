@@ -8,45 +8,36 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from pegboard.core.catalogue import ProviderStart
-from pegboard.core.code import PYTHON_ID
-from pegboard.core.policy import DeclaredSettings, Policy
-from pegboard.core.running import awaits_first_sight
-from pegboard.ports import Audit, Clock, ConsentStore, Expand, PolicyStore, ProviderFor, TicketStore
-from pegboard.ports.queries import QueryStore
-from pegboard.ports.waits import PendingSinceStore
-
-from .bell import Subscription
-from .bells import ChangeNotifier
-from .board import BoardState
-from .builtins import BuiltinRegistry
-from .caller import CallExecutor
-from .changes import ListingChangeWatch
-from .code.code import CodeModeService, ProgramBackend
-from .confirmation import Confirmation
-from .databases import DatabaseTools
-from .filling import ArgumentFiller, keep_references
-from .finder import ToolSearch
-from .fitting import ArgumentValueChecker
-from .following import ClientSubscriptions
-from .meanings import EmbeddingIndex
-from .memory import trim_memory
-from .operate import Operator
-from .programs import execute_program
-from .queries import InMemoryQueryStore
-from .reading import ResourceReader
-from .roster import ProviderRegistry
-from .store_watch import StoreWatch
-from .templates import fits_template
-from .ticket_tool import TicketTool
-from .tickets import NoTicketStore, TicketDesk
-from .unknown_names import UnknownNames
-from .validation import LockedValidators, Validators
-from .waits import InMemoryPendingSinceStore, PendingSince
-from .walls import DashboardCache
+from pegboard.core.commands.first_sight import awaits_first_sight
+from pegboard.core.model.catalogue import ProviderStart
+from pegboard.core.model.settings import PYTHON_ID
+from pegboard.core.policy.policy import DeclaredSettings, Policy
+from pegboard.gateway.approvals import InMemoryPendingSinceStore, ListingChangeWatch, PendingSince
+from pegboard.gateway.argument_values import ArgumentFiller, ArgumentValueChecker, keep_references
+from pegboard.gateway.board import BoardState, DashboardCache
+from pegboard.gateway.builtins import BuiltinRegistry
+from pegboard.gateway.caller import CallExecutor
+from pegboard.gateway.change_feed import ChangeNotifier
+from pegboard.gateway.confirmation import Confirmation
+from pegboard.gateway.databases.lifecycle import DatabaseTools
+from pegboard.gateway.embeddings import EmbeddingIndex
+from pegboard.gateway.maintenance import StoreWatch, UnknownNames, trim_memory
+from pegboard.gateway.operator import Operator
+from pegboard.gateway.programs.code_mode import CodeModeService, ProgramBackend
+from pegboard.gateway.programs.entry import execute_program
+from pegboard.gateway.providers import ProviderRegistry
+from pegboard.gateway.resources import ClientSubscriptions, ResourceReader, fits_template
+from pegboard.gateway.search import InMemoryQueryStore, ToolSearch
+from pegboard.gateway.signals import Subscription
+from pegboard.gateway.ticket_tool import TicketTool
+from pegboard.gateway.tickets import NoTicketStore, TicketDesk
+from pegboard.gateway.validation import LockedValidators, Validators
+from pegboard.ports.audit import Audit
+from pegboard.ports.providers import Clock, Expand, ProviderFor
+from pegboard.ports.stores import ConsentStore, PendingSinceStore, PolicyStore, QueryStore, TicketStore
 
 if TYPE_CHECKING:
-    from pegboard.ports.opening import EngineFactory
+    from pegboard.ports.databases import EngineFactory
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 import anyio
 
-from pegboard.core.call import (
+from pegboard.core.calls.call import (
     BadArguments,
     CallCancellation,
     CallConfirmation,
@@ -21,9 +21,8 @@ from pegboard.core.call import (
     ToolCall,
     ToolFailure,
 )
-from pegboard.core.ids import CallId, ToolId
-from pegboard.core.inside import NO_WAIT_IN_PROGRAM_TEXT, is_program_call
-from pegboard.core.ticket import (
+from pegboard.core.calls.programs import NO_WAIT_IN_PROGRAM_TEXT, is_program_call
+from pegboard.core.calls.tickets import (
     DEFAULT_WAIT_S,
     MAX_WAIT_S,
     TICKET_ID,
@@ -33,12 +32,14 @@ from pegboard.core.ticket import (
     ticket_tool_answer,
     unknown_text,
 )
-from pegboard.core.view import View
-from pegboard.core.whose import other_identity_text
-from pegboard.ports import Audit, ClientPeer, Clock, Progress, TicketsUnavailable
-
-from .board import BoardState
-from .confirmation import CONTINUATION_FIELDS, STORE_TIMEOUT_S, Confirmation, new_ticket_id
+from pegboard.core.model.ids import CallId, ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.policy.policy import other_identity_text
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.confirmation import CONTINUATION_FIELDS, STORE_TIMEOUT_S, Confirmation, new_ticket_id
+from pegboard.ports.audit import Audit
+from pegboard.ports.providers import ClientPeer, Clock, Progress
+from pegboard.ports.stores import TicketsUnavailable
 
 POLL_INTERVAL_S: Final = 1.0
 """Seconds after which the store is asked again: another process may have decided."""

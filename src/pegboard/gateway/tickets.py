@@ -8,20 +8,8 @@ from typing import Final
 import anyio
 import anyio.to_thread
 
-from pegboard.core.commands import AddConsent, CommandRejection
-from pegboard.core.consent import Lifetime, call_fingerprint, consent_end
-from pegboard.core.explain import tool_seen_by
-from pegboard.core.ids import CallId, PrincipalId
-from pegboard.core.leftover import (
-    confirms_one_call,
-    is_on_board,
-    needs_second_step,
-    withdraw_if_orphaned,
-    withdrawn_text,
-)
-from pegboard.core.redact import NO_DISPLAY_LIMITS, is_cut, shorten
-from pegboard.core.secret_marks import DisplayedArguments
-from pegboard.core.ticket import (
+from pegboard.core.calls.secret_arguments import DisplayedArguments
+from pegboard.core.calls.tickets import (
     DISPLAY_LIMITS,
     ArgumentsTooLarge,
     ConsentScope,
@@ -31,17 +19,28 @@ from pegboard.core.ticket import (
     TicketState,
     TicketUse,
     TooManyTickets,
+    confirms_one_call,
     explain_not_revealable,
     explain_undecidable,
+    is_on_board,
+    needs_second_step,
     unread_text,
+    withdraw_if_orphaned,
+    withdrawn_text,
 )
-from pegboard.core.tool import Json, JsonObject
-from pegboard.core.view import View
-from pegboard.ports import Clock, NoTicketsError, StaleVersion, TicketsUnavailable
-
-from .board import BoardState
-from .confirmation import Confirmation, new_ticket_id
-from .operate import Operator, SaveFailure
+from pegboard.core.commands.commands import AddConsent
+from pegboard.core.explain.explain import tool_seen_by
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import CallId, PrincipalId
+from pegboard.core.model.redaction import NO_DISPLAY_LIMITS, is_cut, shorten
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.selection import View
+from pegboard.core.policy.policy import Lifetime, call_fingerprint, consent_end
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.confirmation import Confirmation, new_ticket_id
+from pegboard.gateway.operator import Operator, SaveFailure
+from pegboard.ports.providers import Clock
+from pegboard.ports.stores import NoTicketsError, StaleVersion, TicketsUnavailable
 
 MAX_LISTED_TICKETS: Final = 500
 MAX_COUNTED_TICKETS: Final = 1_000

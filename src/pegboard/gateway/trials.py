@@ -1,9 +1,11 @@
 """Servers that are looked at before anybody adds them: each started apart, under a name that nothing else has, and
-ended again. Nothing is saved; what was seen is remembered for a while, so that a person can say that they saw it."""
+ended again. Nothing is saved; what was seen is remembered for a while, so that a person can say that they saw it.
+"""
 
 import hashlib
+import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,14 +13,61 @@ from typing import Final
 import anyio
 import anyio.to_thread
 
-from pegboard.core.catalogue import has_listed
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.running import clean_specs
-from pegboard.core.server import Connection, Server
-from pegboard.core.tool import Tool, ToolSpec, canonical_json
-from pegboard.ports import Clock, ProviderFor
+from pegboard.core.commands.first_sight import clean_specs
+from pegboard.core.model.catalogue import Listing, ProviderDown, ProviderOff, ProviderStart, has_listed
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.server import Connection, Server, StartWithGateway
+from pegboard.core.model.tool import Tool, ToolSpec, canonical_json
+from pegboard.gateway.signals import Subscription, contain_cancellation
+from pegboard.ports.providers import Clock, Provider, ProviderFor
 
-from .trial import ServerTrial, try_server
+# One look at a server that waits for its review: started aside because a person asked, listed, and stopped again.
+#
+# Nothing is recorded as seen. The names of its tools may hang on the board after that, locked; no agent hears what
+# they
+# say of themselves.
+
+log = logging.getLogger(__name__)
+
+LISTING_GRACE_S: Final = 5.0
+"""Seconds beyond the server's own deadline to start, for what it lists."""
+
+
+@dataclass(frozen=True)
+class ServerTrial:
+    """What it said, and what it wrote to its error stream."""
+
+    listing: Listing
+    lines: Sequence[str]
+
+
+async def try_server(server: Server, provider_for: ProviderFor, clock: Clock) -> ServerTrial:
+    """Until it has answered or failed, or its time is over; and then until it has stopped."""
+    provider = provider_for(replace(server, starts=StartWithGateway()))
+    rung, broken = Subscription(), anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_run, provider, rung, broken, name=f"trial of {server.key}")
+        with anyio.move_on_after(server.timeouts.start + LISTING_GRACE_S):
+            while not broken.is_set() and isinstance(provider.listing().health, ProviderStart | ProviderOff):
+                await rung.wait()
+        listing, lines = provider.listing(), tuple(provider.log())
+        tasks.cancel_scope.cancel()
+    if isinstance(listing.health, ProviderStart | ProviderOff):
+        why = "its provider broke; the gateway's log says more" if broken.is_set() else "it did not answer in time"
+        listing = Listing(server.key, ProviderDown(clock(), why))
+    return ServerTrial(listing, lines)
+
+
+async def _run(provider: Provider, rung: Subscription, broken: anyio.Event) -> None:
+    try:
+        with contain_cancellation():
+            await provider.run(rung.notify)
+    except Exception:  # a provider's own task is supervised here, as on the roster
+        log.exception("The provider of %s broke while it was looked at", provider.source)
+    finally:
+        broken.set()
+        rung.notify()
+
 
 MAX_CONCURRENT: Final = 2
 MAX_WAITING: Final = 6

@@ -15,14 +15,22 @@ from typing import Final, NoReturn, TypeAlias
 
 import jsonschema_rs
 
-from pegboard.core.call import Arguments, ArgumentValidator, ToolCall
-from pegboard.core.foreign_names import argument_hints
-from pegboard.core.ids import BuiltinKey
-from pegboard.core.tool import Fingerprint, Json, JsonObject, Tool
-
-from .measure import MAX_DEPTH, ArgumentsNotJson, JsonSize, TextSizes, measure_json, path_text, texts_in
-from .patterns import search_steps
-from .ways import SchemaCost
+from pegboard.core.calls.call import Arguments, ArgumentValidator, ToolCall
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.foreign_names import argument_hints
+from pegboard.core.model.ids import BuiltinKey
+from pegboard.core.model.tool import Fingerprint, Tool
+from pegboard.gateway.schema_cost import (
+    MAX_DEPTH,
+    ArgumentsNotJson,
+    JsonSize,
+    SchemaCost,
+    TextSizes,
+    measure_json,
+    path_text,
+    search_steps,
+    texts_in,
+)
 
 MAX_CACHED_SCHEMAS: Final = 20_000
 MAX_PROBLEMS: Final = 10

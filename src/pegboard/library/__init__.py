@@ -5,6 +5,6 @@ async with open_board(weather=[forecast, alerts]) as board:
     print((await board.call("forecast", {"city": "Oslo"})).text)
 """
 
-from .board import Board, PromptAndRequest, ToolDescription, ToolResult, ToolSearchResult, open_board
+from pegboard.library.board import Board, PromptAndRequest, ToolDescription, ToolResult, ToolSearchResult, open_board
 
 __all__ = ["Board", "PromptAndRequest", "ToolDescription", "ToolResult", "ToolSearchResult", "open_board"]

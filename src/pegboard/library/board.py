@@ -1,7 +1,7 @@
 """A gateway around functions of your own: the same gate, the same checks and the same words as behind MCP."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,10 +9,13 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final, assert_never
 from uuid import uuid4
 
-from pegboard.core.builtin_verdict import describe_closed
-from pegboard.core.call import (
+import anyio
+
+from pegboard.core.calls.activity import DecisionRecord
+from pegboard.core.calls.call import (
     BadArguments,
     CallCancellation,
+    CallRecord,
     ConfirmationRefusal,
     LockedToolRefusal,
     NeedsInput,
@@ -26,10 +29,13 @@ from pegboard.core.call import (
     UnknownTool,
     refusal_text,
 )
-from pegboard.core.ids import (
+from pegboard.core.decision.resolve import OpenTool
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import (
     LOCAL_PRINCIPAL,
     BadId,
     CallId,
+    PrincipalId,
     ProviderKey,
     ToolId,
     ToolsetId,
@@ -37,28 +43,90 @@ from pegboard.core.ids import (
     WireName,
     parse_toolset_id,
 )
-from pegboard.core.launch import NO_FILTER, LaunchFilter
-from pegboard.core.override import Override
-from pegboard.core.own import OwnTools, PythonTool
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.prompting import PromptSettings
-from pegboard.core.resolve import OpenTool
-from pegboard.core.server import DeclaredAt, Server, StartWithGateway, Trust
-from pegboard.core.tool import Json, JsonSchema
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
-from pegboard.gateway.automatic import automatic_search
-from pegboard.gateway.builtin_verdicts import verdict_on_search
+from pegboard.core.model.patterns import NO_FILTER, LaunchFilter
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import DeclaredAt, Server, StartWithGateway, Trust
+from pegboard.core.model.settings import PromptSettings
+from pegboard.core.model.tool import JsonSchema, OwnTools, PythonTool
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import DeclaredSettings, PolicyDecisions
+from pegboard.core.presentations.builtins import describe_closed
+from pegboard.gateway.builtins import verdict_on_search
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.ports import Progress, Provider
+from pegboard.gateway.prompts import automatic_search
+from pegboard.ports.audit import (
+    ActivityBreakdown,
+    ActivityGroup,
+    ActivitySummary,
+    ActivityTotals,
+    AuditQuery,
+    AuditRow,
+    NewerPage,
+    OlderPage,
+    TimeBuckets,
+)
+from pegboard.ports.providers import Progress, Provider
+from pegboard.ports.stores import SavedVersion, StaleVersion
 from pegboard.prompts.model import Model, model_facts
 from pegboard.providers.python.local import LocalTools
 from pegboard.tools import FunctionTool, describe_function
 
-from .memory import InMemoryPolicyStore, NoAudit
-
 if TYPE_CHECKING:
     from pegboard.prompts import BuiltPrompt
+
+
+# A policy and an audit that live as long as the program that opened them: nothing is written anywhere.
+
+
+class InMemoryPolicyStore:
+    def __init__(self) -> None:
+        self._decided = PolicyDecisions()
+
+    async def load(self) -> PolicyDecisions:
+        return self._decided
+
+    async def save(
+        self, before: PolicyDecisions, after: PolicyDecisions, *, by: PrincipalId, what: str, at: datetime
+    ) -> SavedVersion | StaleVersion:
+        if before.version != self._decided.version:
+            return StaleVersion(self._decided.version)
+        self._decided = after
+        return SavedVersion(after.version)
+
+    async def changes(self) -> AsyncIterator[None]:
+        await anyio.sleep_forever()
+        yield
+
+
+class NoAudit:
+    dropped_count = 0
+
+    def record(self, record: CallRecord) -> None:
+        """Nobody looks back."""
+
+    def record_decision(self, decision: DecisionRecord) -> None:
+        """Nobody looks back."""
+
+    async def page_before(self, query: AuditQuery) -> OlderPage:
+        return OlderPage((), None)
+
+    async def row(self, number: int) -> AuditRow | None:
+        return None
+
+    async def page_after(self, query: AuditQuery, after: int, wait: float = 0) -> NewerPage:
+        await anyio.sleep(wait)
+        return NewerPage((), after)
+
+    async def latest_number(self) -> int:
+        return 0
+
+    async def totals(self, query: AuditQuery, stretches: TimeBuckets, finding: Sequence[str]) -> ActivitySummary:
+        return ActivitySummary([ActivityTotals()] * stretches.count, ActivityTotals(), {}, is_whole=True)
+
+    async def breakdown(self, query: AuditQuery, whose: ActivityGroup, start: int = 0) -> ActivityBreakdown:
+        return ActivityBreakdown((), None, is_whole=True)
+
 
 _ORIGIN: Final = DeclaredAt("your program", 1)
 _STARTUP_WAIT_S: Final = 30.0
@@ -138,7 +206,7 @@ class Board:
         `model` is its name as its server writes it, `metadata` what the server tells of it. What the model answers is
         read by `pegboard.prompts.parse`, or is in the `tool_calls` of the answer where the prompt is native.
         """
-        from pegboard.gateway.prompting import board_prompt
+        from pegboard.gateway.prompts import board_prompt
         from pegboard.prompts import chat_request
 
         if not isinstance(user_text, str):

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from pegboard.core.database import DatabaseCheck, DatabaseSchema, Dialect, QueryAnswer, QueryLimits
-from pegboard.core.folded import Json
+from pegboard.core.databases.rows import DatabaseCheck, QueryAnswer
+from pegboard.core.databases.schema import DatabaseSchema
+from pegboard.core.json.values import Json
+from pegboard.core.model.databases import DatabaseSettings, Dialect, QueryLimits
 
 Parameters: TypeAlias = Sequence[Json] | Mapping[str, Json]
 """By place or by name; an empty sequence for none."""
@@ -61,3 +63,17 @@ class DatabaseEngine(Protocol):
         ...
 
     async def aclose(self) -> None: ...
+
+
+# How the databases that the operator declares become engines.
+
+
+class EngineFactory(Protocol):
+    def dialect(self, database: DatabaseSettings) -> Dialect | None:
+        """What it speaks, as far as its address tells; `None` where that refers to nothing now."""
+        ...
+
+    def open_engine(self, database: DatabaseSettings) -> DatabaseEngine:
+        """Its engine, with the secrets of now. Connects to nothing yet; may load a driver, and so belongs in a thread.
+        Raises `SourceError` for an address that is none, or a driver that is not installed."""
+        ...

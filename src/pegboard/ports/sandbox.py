@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Final, Protocol, TypeAlias
 
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 
 
 @dataclass(frozen=True, slots=True)

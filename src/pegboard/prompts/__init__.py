@@ -8,54 +8,52 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from pegboard.core.launch import Allowance as Allowance
-    from pegboard.core.launch import LaunchFilter as LaunchFilter
-    from pegboard.core.launch import allowance as allowance
-    from pegboard.core.prompting import KnownModel as KnownModel
-    from pegboard.core.prompting import PromptSettings as PromptSettings
-
-    from .building import BuiltPrompt as BuiltPrompt
-    from .building import OfferedTool as OfferedTool
-    from .building import PartKind as PartKind
-    from .building import PromptPart as PromptPart
-    from .building import build as build
-    from .capability import Availability as Availability
-    from .capability import Capabilities as Capabilities
-    from .capability import CapabilityDecision as CapabilityDecision
-    from .capability import capabilities as capabilities
-    from .deltas import NativeCalls as NativeCalls
-    from .events import Arguments as Arguments
-    from .events import BrokenCallEvent as BrokenCallEvent
-    from .events import CallDoneEvent as CallDoneEvent
-    from .events import CallStartedEvent as CallStartedEvent
-    from .events import Markup as Markup
-    from .events import OutputEvent as OutputEvent
-    from .events import ParsedCall as ParsedCall
-    from .events import TextEvent as TextEvent
-    from .events import ThinkingEvent as ThinkingEvent
-    from .events import join_events as join_events
-    from .feeding import format_broken_calls as format_broken_calls
-    from .feeding import format_error as format_error
-    from .feeding import format_result as format_result
-    from .feeding import format_unknown_tool as format_unknown_tool
-    from .feeding import shorten_result as shorten_result
-    from .formats import FORMATS as FORMATS
-    from .formats import Format as Format
-    from .formats import FormatMessage as FormatMessage
-    from .formats import FormattedResult as FormattedResult
-    from .formats import find_format as find_format
-    from .formats import parse as parse
-    from .grammar import calls_schema as calls_schema
-    from .grammar import gbnf as gbnf
-    from .grammar import structural_tags as structural_tags
-    from .model import Model as Model
-    from .model import model_facts as model_facts
-    from .request import chat_request as chat_request
-    from .scanner import ParsedOutput as ParsedOutput
-    from .shapes import ToolShape as ToolShape
+    from pegboard.core.model.patterns import Allowance as Allowance
+    from pegboard.core.model.patterns import LaunchFilter as LaunchFilter
+    from pegboard.core.model.patterns import allowance as allowance
+    from pegboard.core.model.settings import KnownModel as KnownModel
+    from pegboard.core.model.settings import PromptSettings as PromptSettings
+    from pegboard.prompts.capability import Availability as Availability
+    from pegboard.prompts.capability import Capabilities as Capabilities
+    from pegboard.prompts.capability import CapabilityDecision as CapabilityDecision
+    from pegboard.prompts.capability import capabilities as capabilities
+    from pegboard.prompts.deltas import NativeCalls as NativeCalls
+    from pegboard.prompts.events import Arguments as Arguments
+    from pegboard.prompts.events import BrokenCallEvent as BrokenCallEvent
+    from pegboard.prompts.events import CallDoneEvent as CallDoneEvent
+    from pegboard.prompts.events import CallStartedEvent as CallStartedEvent
+    from pegboard.prompts.events import Markup as Markup
+    from pegboard.prompts.events import OutputEvent as OutputEvent
+    from pegboard.prompts.events import ParsedCall as ParsedCall
+    from pegboard.prompts.events import TextEvent as TextEvent
+    from pegboard.prompts.events import ThinkingEvent as ThinkingEvent
+    from pegboard.prompts.events import join_events as join_events
+    from pegboard.prompts.formats import FORMATS as FORMATS
+    from pegboard.prompts.formats import Format as Format
+    from pegboard.prompts.formats import FormatMessage as FormatMessage
+    from pegboard.prompts.formats import FormattedResult as FormattedResult
+    from pegboard.prompts.formats import find_format as find_format
+    from pegboard.prompts.formats import parse as parse
+    from pegboard.prompts.grammar.gbnf import gbnf as gbnf
+    from pegboard.prompts.grammar.json_schema import calls_schema as calls_schema
+    from pegboard.prompts.grammar.json_schema import structural_tags as structural_tags
+    from pegboard.prompts.model import Model as Model
+    from pegboard.prompts.model import model_facts as model_facts
+    from pegboard.prompts.request import chat_request as chat_request
+    from pegboard.prompts.results import format_broken_calls as format_broken_calls
+    from pegboard.prompts.results import format_error as format_error
+    from pegboard.prompts.results import format_result as format_result
+    from pegboard.prompts.results import format_unknown_tool as format_unknown_tool
+    from pegboard.prompts.results import shorten_result as shorten_result
+    from pegboard.prompts.scanner import ParsedOutput as ParsedOutput
+    from pegboard.prompts.system_prompt import BuiltPrompt as BuiltPrompt
+    from pegboard.prompts.system_prompt import OfferedTool as OfferedTool
+    from pegboard.prompts.system_prompt import PartKind as PartKind
+    from pegboard.prompts.system_prompt import PromptPart as PromptPart
+    from pegboard.prompts.system_prompt import build as build
+    from pegboard.prompts.tool_shape import ToolShape as ToolShape
 
 _EXPORTS_BY_MODULE: Final = {
-    "building": ("BuiltPrompt", "OfferedTool", "PartKind", "PromptPart", "build"),
     "capability": ("Availability", "Capabilities", "CapabilityDecision", "capabilities"),
     "deltas": ("NativeCalls",),
     "events": (
@@ -70,17 +68,19 @@ _EXPORTS_BY_MODULE: Final = {
         "ThinkingEvent",
         "join_events",
     ),
-    "feeding": ("format_broken_calls", "format_error", "format_result", "format_unknown_tool", "shorten_result"),
     "formats": ("FORMATS", "Format", "FormatMessage", "FormattedResult", "find_format", "parse"),
-    "grammar": ("calls_schema", "gbnf", "structural_tags"),
+    "grammar.gbnf": ("gbnf",),
+    "grammar.json_schema": ("calls_schema", "structural_tags"),
     "model": ("Model", "model_facts"),
     "request": ("chat_request",),
+    "results": ("format_broken_calls", "format_error", "format_result", "format_unknown_tool", "shorten_result"),
     "scanner": ("ParsedOutput",),
-    "shapes": ("ToolShape",),
+    "system_prompt": ("BuiltPrompt", "OfferedTool", "PartKind", "PromptPart", "build"),
+    "tool_shape": ("ToolShape",),
 }
 _CORE_EXPORTS: Final = {
-    "pegboard.core.launch": ("Allowance", "LaunchFilter", "allowance"),
-    "pegboard.core.prompting": ("KnownModel", "PromptSettings"),
+    "pegboard.core.model.patterns": ("Allowance", "LaunchFilter", "allowance"),
+    "pegboard.core.model.settings": ("KnownModel", "PromptSettings"),
 }
 _MODULES: Final = {
     **{name: f".{module}" for module, names in _EXPORTS_BY_MODULE.items() for name in names},

@@ -9,15 +9,14 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-from pegboard.core.builtin_verdict import describe_closed
-from pegboard.core.ids import BuiltinKey, ToolId
-from pegboard.core.launch import LaunchFilter, find_launch_block
-from pegboard.core.prompting import BUILTINS, CODE_MODE, FAMILY, NATIVE, PYTHON, SEARCH, PromptSettings
-from pegboard.core.resolve import OpenTool, Resolution, Verdict
-from pegboard.core.tool import Tool
-
-from .formats import FORMATS
-from .model import Model
+from pegboard.core.decision.resolve import OpenTool, Resolution, Verdict
+from pegboard.core.model.ids import BuiltinKey, ToolId
+from pegboard.core.model.patterns import LaunchFilter, find_launch_block
+from pegboard.core.model.settings import BUILTINS, CODE_MODE, FAMILY, NATIVE, PYTHON, SEARCH, PromptSettings
+from pegboard.core.model.tool import Tool
+from pegboard.core.presentations.builtins import describe_closed
+from pegboard.prompts.formats import FORMATS
+from pegboard.prompts.model import Model
 
 
 class CapabilityKind(StrEnum):

@@ -8,14 +8,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pegboard.core.folded import Json
-
-from .coercion import coerce_arguments
-from .events import Arguments, BrokenCallEvent, CallDoneEvent, CallStartedEvent, OutputEvent, ParsedCall
-from .matching import MatchedName, ToolNameMatcher
-from .repair import RepairedJson, UnrepairableJson, read_json, read_json_at
-from .scanner import CUT_MESSAGE, SPACE
-from .shapes import ToolShape
+from pegboard.core.json.values import Json
+from pegboard.prompts.events import Arguments, BrokenCallEvent, CallDoneEvent, CallStartedEvent, OutputEvent, ParsedCall
+from pegboard.prompts.repair import RepairedJson, UnrepairableJson, read_json, read_json_at
+from pegboard.prompts.scanner import CUT_MESSAGE, SPACE, MatchedName, ToolNameMatcher
+from pegboard.prompts.tool_shape import ToolShape
+from pegboard.prompts.values import coerce_arguments
 
 
 @dataclass(slots=True)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Final
 
-from pegboard.core.folded import Json
-
-from .integers import LEADING_ZEROS, MAX_INTEGER_DIGITS, has_leading_zero, read_integer
-from .literal import (
+from pegboard.core.json.values import Json
+from pegboard.prompts.events import matcher
+from pegboard.prompts.integers import LEADING_ZEROS, MAX_INTEGER_DIGITS, has_leading_zero, read_integer
+from pegboard.prompts.repair import (
     COMMA_MISSING,
     INNER_QUOTES,
     MIXED_ESCAPES,
@@ -18,7 +18,6 @@ from .literal import (
     RAW_CONTROLS_KEPT,
     is_windows_path,
 )
-from .marks import matcher
 
 MAX_DEPTH: Final = 100
 AFTER_STRING: Final = ",:}])"

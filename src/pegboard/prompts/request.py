@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from pegboard.core.prompting import NATIVE
-from pegboard.core.tool import Json, JsonObject
-
-from .building import BuiltPrompt
-from .events import ParsedCall
-from .formats import FORMATS, Format, FormatMessage, FormattedResult
-from .native import tool_functions
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.settings import NATIVE
+from pegboard.prompts.events import ParsedCall
+from pegboard.prompts.formats import FORMATS, Format, FormatMessage, FormattedResult
+from pegboard.prompts.system_prompt import BuiltPrompt
+from pegboard.prompts.tool_shape import tool_functions
 
 RESERVED_MEMBERS: Final = frozenset({"model", "messages", "tools", "tool_choice", "stream"})
 """Members of a request that are written here. Others are passed on as they come."""

@@ -11,25 +11,142 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, TypeAlias
 
-from pegboard.core.folded import Json
-
-from .coercion import coerce_arguments
-from .events import (
+from pegboard.core.json.values import Json
+from pegboard.prompts.events import (
     Arguments,
     BrokenCallEvent,
     CallDoneEvent,
     CallStartedEvent,
+    MarkerSet,
     Markup,
     OutputEvent,
     ParsedCall,
     TextEvent,
     ThinkingEvent,
+    marker_set,
+    matcher,
     source_text,
 )
-from .marks import MarkerSet, marker_set, matcher
-from .matching import MatchedName, ToolNameMatcher
-from .shapes import ToolShape
-from .thinking import THINK_MARKERS, ThinkingDraft, ThinkingFences
+from pegboard.prompts.tool_shape import ToolShape, tools_by_name
+from pegboard.prompts.values import coerce_arguments
+
+# Reasoning that a model writes before its answer: where it begins and ends, and the call that was left in it.
+
+THINK_MARKERS: Final = (("<think>", "</think>"),)
+
+
+@dataclass(frozen=True)
+class ThinkingFences:
+    """What opens and closes thinking in a format, and what opens a call, which may be left inside by mistake."""
+
+    pairs: tuple[tuple[str, str], ...] = THINK_MARKERS
+    openers: tuple[str, ...] = ()
+
+    @cached_property
+    def ends_by_opener(self) -> Mapping[str, str]:
+        return dict(self.pairs)
+
+    @cached_property
+    def end_markers(self) -> MarkerSet:
+        return marker_set(tuple(end for _, end in self.pairs))
+
+    @cached_property
+    def call_openers(self) -> MarkerSet:
+        return marker_set(self.openers)
+
+    @cached_property
+    def held_markers(self) -> MarkerSet:
+        """What may be cut by the end of a chunk: an end of thinking, or an opener of a call."""
+        return marker_set(self.end_markers.words + self.openers)
+
+
+@dataclass(slots=True)
+class ThinkingDraft:
+    """Thinking since the first opener of a call in it. If thinking is never closed, a call at its end may be meant."""
+
+    parts: list[str] = field(default_factory=list)
+
+    def add(self, said: str, calls: MarkerSet) -> None:
+        if self.parts:
+            self.parts.append(said)
+        elif found := calls.search(said):
+            self.parts.append(said[found.start() :])
+
+    def clear(self) -> None:
+        self.parts = []
+
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
+
+
+# Which tool a name means that a model wrote: the very same, or the one that differs by prefix or case alone.
+# Never a guess.
+
+PREFIXES: Final = ("functions.", "function.", "tools.", "tool.", "default_api.", "default_api:", "functions/", "tools/")
+"""What chat templates write before names, and models then repeat."""
+INDEX: Final = re.compile(r":\d+\Z")
+"""`name:0`, as models write that number their calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedName:
+    name: str
+    tool: ToolShape | None
+    """None: no tool has that name."""
+    repairs: tuple[str, ...] = ()
+
+
+class ToolNameMatcher:
+    """The tools of one request by name. A name that fits two of them fits none."""
+
+    def __init__(self, tools: Sequence[ToolShape]) -> None:
+        self.tools: Mapping[str, ToolShape] = tools_by_name(tools)
+        self._folded_names: dict[str, str | None] | None = None
+
+    def match(self, name: str) -> MatchedName:
+        tool = self.tools.get(name)
+        if tool is not None:
+            return MatchedName(name, tool)
+        if not self.tools or not name:
+            return MatchedName(name, None)
+        for said in _name_variants(name):
+            if said in self.tools:
+                return self._repaired_match(name, said)
+            other = self._names_by_fold().get(_fold(said))
+            if other is not None:
+                return self._repaired_match(name, other)
+        return MatchedName(name, None)
+
+    def _repaired_match(self, name: str, meant: str) -> MatchedName:
+        return MatchedName(meant, self.tools[meant], (f"the name {name!r} was read as {meant!r}",))
+
+    def _names_by_fold(self) -> Mapping[str, str | None]:
+        if self._folded_names is None:
+            self._folded_names = {}
+            for name in self.tools:
+                key = _fold(name)
+                self._folded_names[key] = None if key in self._folded_names else name
+        return self._folded_names
+
+
+def _name_variants(name: str) -> Sequence[str]:
+    """The name itself first, then without what models write around it."""
+    bare = name.strip()
+    said = [bare]
+    for prefix in PREFIXES:
+        if bare.startswith(prefix) and len(bare) > len(prefix):
+            said.append(bare[len(prefix) :])
+            break
+    unnumbered = INDEX.sub("", said[-1])
+    if unnumbered and unnumbered != said[-1]:
+        said.append(unnumbered)
+    return said
+
+
+def _fold(name: str) -> str:
+    return name.casefold().replace("-", "_")
+
 
 SPACE: Final = matcher(r"\s*")
 MAX_HEADER_LENGTH: Final = 256

@@ -12,10 +12,18 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from .fields import SATURATION, DocumentField
-from .index import ChosenDocuments, IndexSegment, TermMatch
-from .part import COUNT_BITS, MAX_COUNT, FieldCounts, FloatArray, IntArray, SingleArray
-from .text import STOP_TERMS, ParsedQuery
+from pegboard.search.documents import (
+    COUNT_BITS,
+    MAX_COUNT,
+    SATURATION,
+    DocumentField,
+    FieldCounts,
+    FloatArray,
+    IntArray,
+    SingleArray,
+)
+from pegboard.search.index import ChosenDocuments, IndexSegment, TermMatch
+from pegboard.search.text import STOP_TERMS, ParsedQuery
 
 CLAUSE_WEIGHT: Final = 0.5
 """What the best clause adds to the whole."""

@@ -1,19 +1,30 @@
 """Switches, approvals, overrides, grants and confirmations of principals, to row and back."""
 
 import hashlib
-from typing import Final, TypeAlias
+from collections.abc import Mapping
+from typing import Final, TypeAlias, assert_never
 
-from pegboard.core.confirmation import ConfirmationMode, PrincipalConfirmation
-from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, Switch, Switchable
-from pegboard.core.server import Origin
-from pegboard.core.tool import ToolSpec
-
-from .arguments import arguments_of, arguments_row, origins_of, origins_row
-from .targets import kind_and_text, target_of, tool_of, valid_toolset
-from .text import (
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.confirmation import ConfirmationMode, PrincipalConfirmation
+from pegboard.core.model.ids import (
+    BuiltinKey,
+    PrincipalId,
+    ServerId,
+    ServerKey,
+    SourceKey,
+    ToolId,
+    ToolsetId,
+    ToolsetKey,
+    is_id,
+    parse_server_key,
+    parse_tool_id,
+)
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.server import DeclaredAt, InstalledBy, Origin
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
+from pegboard.core.policy.policy import Approval, Switch, Switchable
+from pegboard.store.text import (
     Row,
     check_members,
     check_texts,
@@ -24,6 +35,165 @@ from .text import (
     read_json,
     to_json_text,
 )
+
+# What a decision is about, as text: a tool, a pattern, a server or a toolset.
+
+
+def kind_and_text(what: ToolId | Pattern | Switchable) -> tuple[str, str]:
+    """The kind and the text. The text alone would not do: `dev:x` may be a tool or a pattern."""
+    match what:
+        case ToolId():
+            return _TOOL_KINDS[type(what.source)], str(what)
+        case Pattern():
+            return "pattern", str(what)
+        case ServerKey():
+            return "server", str(what)
+        case str():
+            return "toolset", what
+        case _:
+            assert_never(what)
+
+
+_TOOL_KINDS: Final[Mapping[type[SourceKey], str]] = {
+    ServerKey: "mcp_tool",
+    ToolsetKey: "toolset_tool",
+    BuiltinKey: "builtin_tool",
+}
+
+
+SWITCHABLE_KINDS: Final = frozenset({*_TOOL_KINDS.values(), "server", "toolset"})
+
+
+def target_of(kind: str, text: str) -> ToolId | Pattern | Switchable:
+    match kind:
+        case "mcp_tool":
+            server, _, name = text.removeprefix("mcp:").partition(":")
+            return ToolId(_server_key(server), _valid_name(name))
+        case "toolset_tool":
+            toolset, _, name = text.partition(":")
+            return ToolId(ToolsetKey(valid_toolset(toolset)), _valid_name(name))
+        case "builtin_tool":
+            return ToolId(BuiltinKey(), _valid_name(text))
+        case "pattern":
+            scope, _, name = text.partition(":")
+            return Pattern(_valid_name(scope), _valid_name(name))
+        case "server":
+            return _server_key(text)
+        case "toolset":
+            return valid_toolset(text)
+        case _:
+            raise ValueError(f"A row has the kind {kind!r}, which this Pegboard does not know.")
+
+
+def _valid_name(text: str) -> str:
+    if not text:
+        raise ValueError("a row names a tool by an empty name")
+    return text
+
+
+def _server_key(text: str) -> ServerKey:
+    toolset, _, server = text.partition("~")
+    return valid_server(toolset, server)
+
+
+def valid_toolset(text: object) -> ToolsetId:
+    if not isinstance(text, str) or not is_id(text):
+        raise ValueError("a row names a toolset by what is not a toolset id")
+    return ToolsetId(text)
+
+
+def valid_server(toolset: object, server: object) -> ServerKey:
+    if not isinstance(server, str) or not is_id(server):
+        raise ValueError("a row names a server by what is not a server id")
+    return ServerKey(valid_toolset(toolset), ServerId(server))
+
+
+def tool_of(kind: str, text: str) -> ToolId:
+    found = target_of(kind, text)
+    if not isinstance(found, ToolId):
+        raise ValueError(f"a row is about a {kind} where only a tool can be meant")
+    return found
+
+
+def possible_targets(text: object) -> tuple[ToolId | ServerKey | ToolsetId, ...]:
+    """All that a text can be about whose kind cannot be read."""
+    if not isinstance(text, str):
+        return ()
+    found: list[ToolId | ServerKey | ToolsetId] = [each for each in (parse_tool_id(text),) if isinstance(each, ToolId)]
+    found += [each for each in (parse_server_key(text),) if isinstance(each, ServerKey)]
+    return (*found, *((ToolsetId(text),) if is_id(text) else ()))
+
+
+# What an override says of single parameters, and whose word each of its fields is, to text and back.
+
+
+def arguments_row(arguments: Mapping[str, ArgumentOverride] | None) -> str | None:
+    return (
+        None
+        if arguments is None
+        else to_json_text({name: _argument_members(argument) for name, argument in arguments.items()})
+    )
+
+
+def arguments_of(text: str | None) -> Mapping[str, ArgumentOverride] | None:
+    return (
+        None
+        if text is None
+        else {name: _parse_argument(said) for name, said in check_type(read_json(text), dict).items()}
+    )
+
+
+def origins_row(origins: Mapping[str, Origin]) -> str | None:
+    return to_json_text({name: _origin_members(origin) for name, origin in origins.items()}) if origins else None
+
+
+def origins_of(text: str | None) -> Mapping[str, Origin]:
+    return (
+        {} if text is None else {name: _parse_origin(said) for name, said in check_type(read_json(text), dict).items()}
+    )
+
+
+def _argument_members(argument: ArgumentOverride) -> JsonObject:
+    values = {"pin": argument.pin, "default": argument.default}
+    said: JsonObject = {name: held.value for name, held in values.items() if held is not None}
+    if argument.hide is not None:
+        said["hide"] = argument.hide
+    if argument.description is not None:
+        said["description"] = argument.description
+    return said
+
+
+def _parse_argument(said: Mapping[str, Json]) -> ArgumentOverride:
+    if set(said) - {"pin", "default", "hide", "description"}:
+        raise ValueError("an override says something of an argument that this Pegboard does not know")
+    hide, description = check_type(said.get("hide"), bool, None), check_type(said.get("description"), str, None)
+    return ArgumentOverride(
+        pin=freeze_json(said["pin"]) if "pin" in said else None,
+        hide=hide,
+        default=freeze_json(said["default"]) if "default" in said else None,
+        description=description,
+    )
+
+
+def _origin_members(origin: Origin) -> JsonObject:
+    match origin:
+        case DeclaredAt(file, line):
+            return {"file": file, "line": line}
+        case InstalledBy(by, at):
+            return {"by": by, "at": at.isoformat()}
+        case _:
+            assert_never(origin)
+
+
+def _parse_origin(said: Mapping[str, object]) -> Origin:
+    match said:
+        case {"file": str() as file, "line": int() as line}:
+            return DeclaredAt(file, line)
+        case {"by": str() as by, "at": str() as at}:
+            return InstalledBy(PrincipalId(by), parse_instant(at))
+        case _:
+            raise ValueError("A row says of an override's origin what this Pegboard does not know.")
+
 
 _BLOCK_PREFIX: Final = "blocked_"
 """Before the kind of a tool whose switch is a block. A Pegboard that knows no blocks does not read such a row for

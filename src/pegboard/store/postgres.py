@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import anyio
 from sqlalchemy import text
 
-from .async_engine import AsyncConnection, AsyncEngine, create_async_engine
-from .errors import StoreError, describe_postgres_error, mask_passwords, translate_errors
-from .schema import declare_postgresql_indexes
+from pegboard.store.async_engine import AsyncConnection, AsyncEngine, create_async_engine
+from pegboard.store.database import StoreError, describe_postgres_error, mask_passwords, translate_errors
+from pegboard.store.schema import declare_postgresql_indexes
 
 log = logging.getLogger(__name__)
 

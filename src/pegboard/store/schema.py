@@ -17,7 +17,7 @@ from sqlalchemy import (
     text,
 )
 
-from .text import SafeText
+from pegboard.store.text import SafeText
 
 REVISION: Final = "0024"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""

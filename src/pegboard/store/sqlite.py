@@ -17,9 +17,9 @@ from sqlalchemy import URL, Connection, event, func, select
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from .async_engine import AsyncConnection, AsyncEngine, create_async_engine
-from .errors import StoreError, describe_sqlite_error, translate_errors
-from .schema import policy_versions
+from pegboard.store.async_engine import AsyncConnection, AsyncEngine, create_async_engine
+from pegboard.store.database import StoreError, describe_sqlite_error, translate_errors
+from pegboard.store.schema import policy_versions
 
 log = logging.getLogger(__name__)
 

@@ -4,16 +4,14 @@ A step is one statement that names the state it comes from, so of two that race 
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Select, delete, func, insert, or_, select, update
+from sqlalchemy import Select, Table, delete, func, insert, or_, select, update
 
-from pegboard.core.ids import CallId, PrincipalId, ProviderKey, ToolId, WireName
-from pegboard.core.shaping import FilledArguments
-from pegboard.core.ticket import (
+from pegboard.core.calls.tickets import (
     REVOKED_NOTE,
     WITHDRAWN_NOTE,
     ArgumentsTooLarge,
@@ -26,21 +24,31 @@ from pegboard.core.ticket import (
     TooManyTickets,
     deciding_ticket,
 )
-from pegboard.core.tool import Fingerprint, Json
-from pegboard.core.whose import parse_identity
-from pegboard.ports import TicketsUnavailable
-
-from .async_engine import AsyncConnection
-from .calls import from_microseconds, to_microseconds
-from .database import StoreDatabase
-from .errors import StoreError
-from .raw_rows import UNREADABLE_ERRORS, check_types, selected_rows
-from .runs import run_expiry
-from .schema import run_tickets, runs
-from .schema import tickets as table
-from .secrets import KeyFor, NoKeyError
-from .targets import kind_and_text, tool_of
-from .text import Row, index_key, overflow_text
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import CallId, PrincipalId, ProviderKey, ToolId, WireName
+from pegboard.core.model.tool import Fingerprint
+from pegboard.core.overrides.schema import FilledArguments
+from pegboard.core.policy.policy import DEFAULT_CONSENT_DAYS, Consent, parse_identity
+from pegboard.core.policy.unreadable_rows import RevokesPermission, UnreadableRow
+from pegboard.ports.stores import TicketsUnavailable
+from pegboard.store import schema
+from pegboard.store.async_engine import AsyncConnection
+from pegboard.store.call_records import from_microseconds, to_microseconds
+from pegboard.store.database import StoreDatabase, StoreError
+from pegboard.store.decisions import kind_and_text, tool_of
+from pegboard.store.runs import run_expiry
+from pegboard.store.schema import consent_uses, consents, run_tickets, runs
+from pegboard.store.schema import tickets as table
+from pegboard.store.secrets import KeyFor, NoKeyError
+from pegboard.store.text import Row, index_key, overflow_text, parse_instant
+from pegboard.store.unreadable_rows import (
+    UNREADABLE_ERRORS,
+    check_types,
+    describe_error,
+    read_tables,
+    selected_rows,
+    stored_row,
+)
 
 MAX_WAITING: Final = 1_000
 """Tickets that may wait at once, and how many of them may be of one principal."""
@@ -200,7 +208,7 @@ class SqlTicketStore:
             text = json.dumps(dict(wanted.arguments)).encode()
             if len(text) > MAX_ARGUMENT_BYTES:
                 return ArgumentsTooLarge(MAX_ARGUMENT_BYTES)
-            from .sealing import encrypt
+            from pegboard.store.encryption import encrypt
 
             return encrypt(text, _secret_name(wanted.id), self._key(True))
         except (NoKeyError, ValueError, RecursionError):
@@ -209,7 +217,7 @@ class SqlTicketStore:
     def _decrypt_arguments(self, text: str | None, id: str) -> Mapping[str, Json] | None:
         if text is None:
             return None
-        from .sealing import decrypt
+        from pegboard.store.encryption import decrypt
 
         try:
             arguments = json.loads(decrypt(text, _secret_name(id), self._key(False)))
@@ -361,3 +369,119 @@ def _parse_filled(text: str | None) -> FilledArguments | None:
 
 def _secret_name(id: str) -> str:
     return f"ticket {id}"
+
+
+# Rows beside the policy that cannot be read: tickets, and the last uses of tokens and standing permissions.
+#
+# They are no decisions and have no version. One that cannot be read is skipped, so nothing is allowed by it, and it
+# is
+# named with the unreadable rows of the policy.
+
+
+def _use_of(row: Row) -> tuple[str, datetime]:
+    return row["id"], from_microseconds(row["used_at"])
+
+
+_VALUES: Final[Mapping[Table, Callable[[Row], Any]]] = {
+    schema.tickets: ticket_of,
+    schema.consent_uses: _use_of,
+    schema.token_uses: _use_of,
+}
+
+TABLES: Final = tuple(_VALUES)
+
+
+async def last_uses(connection: AsyncConnection, table: Table) -> Mapping[str, datetime]:
+    found: dict[str, datetime] = {}
+    for row in (await read_tables(connection, [table]))[table]:
+        with suppress(*UNREADABLE_ERRORS):
+            check_types(table, row)
+            found.update([_use_of(row)])
+    return found
+
+
+def unreadable_records(rows: Mapping[Table, Sequence[Row]]) -> Iterator[UnreadableRow]:
+    for each, value in _VALUES.items():
+        for row in rows[each]:
+            try:
+                check_types(each, row)
+                value(row)
+            except UNREADABLE_ERRORS as error:
+                yield UnreadableRow(stored_row(each, row), RevokesPermission(), describe_error(error))
+
+
+# Standing permissions, to row and back; one of them as it is now; and when each was used last.
+
+NO_END: Final = "never"
+"""The end of a standing permission without one. Written out, so that a missing end is not read as none."""
+
+
+def consent_row(id: str, consent: Consent) -> Row:
+    kind, text = kind_and_text(consent.tool)
+    return {
+        "id": id,
+        "tool_id": text,
+        "kind": kind,
+        "fingerprint": consent.fingerprint,
+        "principal": consent.principal,
+        "client": consent.client,
+        "by": consent.by,
+        "at": consent.at.isoformat(),
+        "until": NO_END if consent.until is None else consent.until.isoformat(),
+        "whose": None if consent.identity is None else str(consent.identity),
+    }
+
+
+def consent_of(row: Row) -> tuple[str, Consent]:
+    consent = Consent(
+        row["id"],
+        tool_of(row["kind"], row["tool_id"]),
+        Fingerprint(row["fingerprint"]),
+        PrincipalId(row["principal"]),
+        row["client"],
+        PrincipalId(row["by"]),
+        parse_instant(row["at"]),
+        _parse_end(row["until"], parse_instant(row["at"])),
+        parse_identity(row["whose"]),
+    )
+    return consent.id, consent
+
+
+def _parse_end(until: str | None, given: datetime) -> datetime | None:
+    """An older Pegboard writes no end: it counts from when the permission was given, and is never unlimited."""
+    if until is None:
+        return given + timedelta(days=DEFAULT_CONSENT_DAYS)
+    return None if until == NO_END else parse_instant(until)
+
+
+class SqlConsentStore:
+    def __init__(self, database: StoreDatabase) -> None:
+        self._database = database
+
+    async def find(self, id: str) -> Consent | None:
+        async with self._database.read_transaction() as connection:
+            row = (await connection.execute(select(consents).where(consents.c.id == id))).mappings().first()
+        try:
+            return None if row is None else consent_of(dict(row))[1]
+        except (ValueError, TypeError, AssertionError) as error:
+            raise StoreError(
+                f"{self._database.display_url} holds a standing permission {id!r} that cannot be read: {error}"
+            ) from error
+
+    async def save_uses(self, uses: Mapping[str, datetime]) -> None:
+        """Of two gateways on one store the one that wrote last is believed, as with tokens. The uses of permissions
+        that are gone are removed."""
+        if not uses:
+            return
+        async with self._database.write_transaction() as connection:
+            await self._database.lock_for_write(connection)
+            kept = {row.id for row in (await connection.execute(select(consents.c.id))).all()}
+            replaced = consent_uses.c.id.in_([*uses]) | consent_uses.c.id.not_in(select(consents.c.id))
+            await connection.execute(delete(consent_uses).where(replaced))
+            rows = [{"id": id, "used_at": to_microseconds(at)} for id, at in uses.items() if id in kept]
+            if rows:
+                await connection.execute(insert(consent_uses), rows)
+
+    async def last_uses(self) -> Mapping[str, datetime]:
+        async with self._database.read_transaction() as connection:
+            return await last_uses(connection, consent_uses)

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from pegboard.core.ids import PrincipalId, ServerKey
-from pegboard.ports import SignIns, SignInUnavailable
+from pegboard.core.model.ids import PrincipalId, ServerKey
+from pegboard.ports.providers import SignIns, SignInUnavailable
 
 SIGN_IN_PATH: Final = "/sign-in/"
 CALLBACK: Final = "callback"

@@ -1,10 +1,9 @@
 """Plain Python functions as tools: described by their annotations and docstring, called with what those ask for."""
 
-from .context import Secrets, ToolContext
-from .function import FunctionTool, describe_function
-from .marks import ToolMetadata, metadata_of, tool
-from .parameters import BadArgumentsError
-from .trouble import NotAToolError
+from pegboard.tools.context import Secrets, ToolContext
+from pegboard.tools.function import FunctionTool, describe_function
+from pegboard.tools.metadata import NotAToolError, ToolMetadata, metadata_of, tool
+from pegboard.tools.parameters import BadArgumentsError
 
 __all__ = [
     "BadArgumentsError",

@@ -1,23 +1,151 @@
 """What a function asks for: the schema that a model is shown, and arguments made into what the annotations say."""
 
 import inspect
-from collections.abc import Callable, Mapping
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from inspect import Parameter
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
+import typing_extensions
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
 from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema
 
-from pegboard.core.tool import JsonObject
+from pegboard.core.json.values import JsonObject
+from pegboard.tools.context import ToolContext
+from pegboard.tools.metadata import NotAToolError, docstring_texts
 
-from .context import ToolContext
-from .hints import type_hints
-from .schemas import UntitledJsonSchema, without_names
-from .trouble import NotAToolError
-from .words import docstring_texts
+# JSON Schemas of Python types, without what Pydantic adds to them for other readers than models.
+
+SCHEMA_MAP_KEYWORDS: Final = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})
+"""Keywords that hold schemas by names, among which `title` may be one."""
+VALUE_KEYWORDS: Final = frozenset({"default", "const", "enum", "examples"})
+"""Keywords whose objects are no schemas."""
+
+
+class UntitledJsonSchema(GenerateJsonSchema):
+    """A title that only repeats a name costs a model tokens and tells it nothing."""
+
+    # A default that is no JSON is left out: the parameter is optional all the same.
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as the base class has it
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def without_names(schema: Mapping[str, Any], names: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The schema without titles that are the name of the class they were made from. `names` are those of classes."""
+    known = names | frozenset(schema.get("$defs", ()))
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "title" and value in known:
+            continue
+        if key in SCHEMA_MAP_KEYWORDS and isinstance(value, Mapping):
+            found[key] = {name: _inside(inner, known) for name, inner in value.items()}
+        else:
+            found[key] = value if key in VALUE_KEYWORDS else _inside(value, known)
+    return found
+
+
+def _inside(value: Any, names: frozenset[str]) -> Any:
+    if isinstance(value, Mapping):
+        return without_names(value, names)
+    return [_inside(item, names) for item in value] if isinstance(value, list) else value
+
+
+def texts_of_keyword(schema: Mapping[str, Any], keyword: str) -> Iterator[str]:
+    """What a schema says under a keyword, here and in all that it holds."""
+    for key, value in schema.items():
+        if key == keyword and isinstance(value, str):
+            yield value
+        elif key in SCHEMA_MAP_KEYWORDS and isinstance(value, Mapping):
+            for inner in value.values():
+                yield from _texts_in(inner, keyword)
+        elif key not in VALUE_KEYWORDS:
+            yield from _texts_in(value, keyword)
+
+
+def _texts_in(value: Any, keyword: str) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield from texts_of_keyword(value, keyword)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts_in(item, keyword)
+
+
+# Annotations as Pydantic takes them on every Python: until 3.12 it refuses the standard library's own TypedDict.
+
+IS_OLD_PYTHON: typing.Final = sys.version_info < (3, 12)
+_TYPED_DICT: typing.Final[Any] = typing_extensions.TypedDict
+"""A checker takes only names that it reads in the source."""
+
+
+def portable_annotation(annotation: Any) -> Any:
+    """The same type, with each such TypedDict made anew."""
+    return _rebuild(annotation, {}) if IS_OLD_PYTHON else annotation
+
+
+def _rebuild(annotation: Any, known: dict[Any, Any]) -> Any:
+    if typing.is_typeddict(annotation) and type(annotation).__module__ == "typing":
+        if annotation not in known:
+            made = _TYPED_DICT(annotation.__name__, {})
+            # Known before its members are looked at, because one of them may be of the same type.
+            known[annotation] = made
+            made.__annotations__ = {name: _rebuild(kind, known) for name, kind in _members(annotation).items()}
+            made.__doc__ = annotation.__doc__
+        return known[annotation]
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if not inner or origin is typing.Literal:
+        return annotation
+    parts = tuple(_rebuild(one, known) for one in inner[: 1 if origin is Annotated else None])
+    if parts == inner[: len(parts)]:
+        return annotation
+    if origin is Annotated:
+        return Annotated[(parts[0], *inner[1:])]
+    if origin in (Union, types.UnionType):
+        return Union[parts]  # noqa: UP007 - there is no other way to write one of so many
+    # `Required` and its like take one type, and no tuple of one.
+    return origin[parts if len(parts) > 1 else parts[0]]
+
+
+def _members(kind: Any) -> dict[str, Any]:
+    """Each with the word whether it must be there. Where annotations are text, only the word itself tells."""
+    found = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        word, bare = get_origin(hint), hint
+        if word in _REQUIRED or word in _NOT_REQUIRED:
+            bare = get_args(hint)[0]
+        is_required = word in _REQUIRED or (word not in _NOT_REQUIRED and name in kind.__required_keys__)
+        found[name] = (typing_extensions.Required if is_required else typing_extensions.NotRequired)[bare]
+    return found
+
+
+_REQUIRED: typing.Final = (typing.Required, typing_extensions.Required)
+_NOT_REQUIRED: typing.Final = (typing.NotRequired, typing_extensions.NotRequired)
+
+
+# The annotations of a function, read as types that can be described; and why they cannot be.
+
+
+def type_hints(function: Callable[..., object]) -> Mapping[str, Any]:
+    """By parameter, and by `return`. Raises `NotAToolError`."""
+    callee = function if inspect.isroutine(function) else type(function).__call__
+    try:
+        found = get_type_hints(inspect.unwrap(callee), include_extras=True)
+        return {name: portable_annotation(annotation) for name, annotation in found.items()}
+    except NameError as error:
+        raise NotAToolError(
+            function,
+            f"the annotation {error.name!r} is not known when the program runs. Import it outside of TYPE_CHECKING.",
+        ) from None
+    except (TypeError, SyntaxError, AttributeError) as error:
+        raise NotAToolError(function, f"its annotations cannot be read: {error}") from None
+
 
 MAX_PROBLEMS: Final = 10
 _CONFIG: Final = ConfigDict(extra="forbid", validate_default=False)

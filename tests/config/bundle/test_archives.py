@@ -20,11 +20,11 @@ from tests.config.bundle.packing import (
 )
 from tests.support.fuzzing import case_count
 
-from pegboard.config.bundle import BadBundleError, BundleLimits, remove_leftovers, stage_archive, stage_folder
-from pegboard.config.bundle.archive import MIB
-from pegboard.config.private_files import make_private_folder
-from pegboard.config.problem import FileProblem
-from pegboard.providers.python.worker.surroundings import WorkerSurroundings
+from pegboard.config.bundle.archive import MIB, BundleLimits
+from pegboard.config.bundle.staging_folder import BadBundleError, remove_leftovers, stage_archive, stage_folder
+from pegboard.config.paths import make_private_folder
+from pegboard.config.schema.document import FileProblem
+from pegboard.providers.python.worker.channel import WorkerSurroundings
 
 
 def refused(file: Path, beside: Path, limits: BundleLimits | None = None) -> list[str]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pegboard.config.bundle import MANIFESTS, Checkout, IgnoredFiles, find_checkout, inspect_in_place, stage_folder
-from pegboard.config.bundle.checkout import find_ignored
+from pegboard.config.bundle.source import Checkout, IgnoredFiles, find_checkout, find_ignored
+from pegboard.config.bundle.staging_folder import MANIFESTS, inspect_in_place, stage_folder
 
 
 def git(folder: Path, *words: str) -> str:

@@ -8,7 +8,8 @@ import pytest
 from tests.config.bundle.packing import MANIFEST
 from tests.support.toolsets import zipped
 
-from pegboard.config.bundle import BadBundleError, BundleLimits, inspect_in_place, stage_archive, stage_folder
+from pegboard.config.bundle.archive import BundleLimits
+from pegboard.config.bundle.staging_folder import BadBundleError, inspect_in_place, stage_archive, stage_folder
 
 
 def laid_out(folder: Path, **files: str) -> Path:

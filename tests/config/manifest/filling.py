@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pegboard.config.manifest import ContainerEntry, Manifest, SecretEntry
+from pegboard.config.manifest.model import ContainerEntry, Manifest, SecretEntry
 from pegboard.config.references import Literal, TextPart, VariableReference, escape_literal, parse_references
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.server import Connection, Http, OAuth, Stdio
+from pegboard.core.model.server import Connection, Http, OAuth, Stdio
+from pegboard.core.overrides.model import ArgumentOverride, freeze_json
 
 
 def filled(again: Manifest, values: Mapping[str, str], secrets: tuple[SecretEntry, ...]) -> Manifest:

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pegboard.core.ids import RESERVED_TOOLSETS
+from pegboard.core.model.ids import RESERVED_TOOLSETS
 
 IDS = st.from_regex(r"[a-z0-9][a-z0-9_-]{0,8}", fullmatch=True).filter(lambda id: id not in RESERVED_TOOLSETS)
 TOOL_IDS = st.from_regex(r"[A-Za-z0-9_-]{1,12}", fullmatch=True)

@@ -3,7 +3,8 @@
 from pathlib import Path
 from textwrap import dedent
 
-from pegboard.config.manifest import Manifest, read_manifest
+from pegboard.config.manifest.model import Manifest
+from pegboard.config.manifest.reader import read_manifest
 from pegboard.config.settings import InvalidFile
 
 FOLDER = Path("/data/toolsets/weather/abc")

@@ -4,10 +4,12 @@ import pytest
 from tests.config.manifest.bundles import BUNDLES, EXPORTED, QUIZ, WORKBENCH
 from tests.config.manifest.reading import FOLDER, manifest
 
-from pegboard.config.manifest import ToolEntry, check_files, format_manifest
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
-from pegboard.core.override import EffectiveOverride, merge_overrides
-from pegboard.core.server import Http, Stdio, Transport
+from pegboard.config.manifest.model import ToolEntry
+from pegboard.config.manifest.reader import check_files
+from pegboard.config.manifest.write import format_manifest
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.model.server import Http, Stdio, Transport
+from pegboard.core.overrides.model import EffectiveOverride, merge_overrides
 
 
 def shown(text: str, tool: ToolId) -> EffectiveOverride:

@@ -3,7 +3,7 @@
 import pytest
 from tests.config.manifest.reading import manifest
 
-from pegboard.config.manifest import check_files
+from pegboard.config.manifest.reader import check_files
 
 TEXT = """
 id: a

@@ -12,9 +12,11 @@ from tests.config.manifest.reading import FOLDER
 from tests.config.manifest.test_schema import BAD, GOOD
 from tests.support.fuzzing import case_count
 
-from pegboard.config.manifest import Manifest, check_files, format_manifest, read_label, read_manifest
+from pegboard.config.manifest.model import Manifest
+from pegboard.config.manifest.reader import check_files, read_label, read_manifest
+from pegboard.config.manifest.write import format_manifest
+from pegboard.config.schema.document import MapNode, to_json
 from pegboard.config.settings import InvalidFile, parse_settings_text
-from pegboard.config.tree import MapNode, to_json
 
 SOUND = [*GOOD, *(text for bundle in BUNDLES.values() for name, text in bundle.items() if "toolset" in name)]
 SEEDS = [*SOUND, *BAD]

@@ -12,15 +12,16 @@ from tests.config.manifest.filling import filled
 from tests.config.manifest.reading import FOLDER, manifest
 from tests.support.fuzzing import case_count
 
-from pegboard.config.manifest import Manifest, format_manifest, format_without_secrets, read_manifest
-from pegboard.config.manifest.harmless import is_harmless
-from pegboard.config.manifest.placeholders import Placeholders, referenced_names
-from pegboard.config.masking import MASK, mask_connection
-from pegboard.core.own import ContainerImage
-from pegboard.core.redact import redact_line
-from pegboard.core.server import Connection, Container, Http, Stdio
-from pegboard.core.tool import Json
-from pegboard.gateway.toolsets.reaching import reach_describer
+from pegboard.config.manifest.model import Manifest
+from pegboard.config.manifest.reader import read_manifest
+from pegboard.config.manifest.secrets import Placeholders, is_harmless, referenced_names
+from pegboard.config.manifest.write import format_manifest, format_without_secrets
+from pegboard.config.masked_servers import MASK, mask_connection
+from pegboard.core.json.values import Json
+from pegboard.core.model.redaction import redact_line
+from pegboard.core.model.server import Connection, Container, Http, Stdio
+from pegboard.core.model.tool import ContainerImage
+from pegboard.gateway.toolsets.build import reach_describer
 
 LEAKS = Path(__file__).parent / "leaks.yaml"
 

@@ -3,12 +3,11 @@
 import pytest
 from tests.config.manifest.reading import manifest, problems
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.confirmation import ConfirmationMode
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
-from pegboard.core.override import Override, merge_overrides
-from pegboard.core.pattern import Pattern
-from pegboard.core.server import DeclaredAt
+from pegboard.core.model.confirmation import ConfirmationMode
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json, merge_overrides
 
 DEV = ToolsetId("dev")
 FILES = ServerKey(DEV, ServerId("filesystem"))

@@ -3,8 +3,9 @@
 import pytest
 from tests.config.manifest.reading import FOLDER, manifest, problems
 
-from pegboard.config.manifest import Manifest, format_manifest, read_manifest
-from pegboard.config.manifest.reading import MAX_MANIFEST_BYTES
+from pegboard.config.manifest.model import Manifest
+from pegboard.config.manifest.reader import MAX_MANIFEST_BYTES, read_manifest
+from pegboard.config.manifest.write import format_manifest
 from pegboard.config.settings import InvalidFile
 
 ID_RULE = "1 to 64 characters of a-z, 0-9, '_' and '-', the first a letter or digit"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.config.manifest.reading import FOLDER, manifest, warnings
 
-from pegboard.config.manifest import (
+from pegboard.config.manifest.model import (
     CommandEntry,
     ContainerEntry,
     DeclaredCommands,
@@ -14,22 +14,13 @@ from pegboard.config.manifest import (
     SecretEntry,
     ToolEntry,
     ToolsFromLabel,
-    read_label,
 )
+from pegboard.config.manifest.reader import read_label
 from pegboard.config.settings import InvalidFile
-from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.core.own import MIB, ContainerImage, ToolsetLimits
-from pegboard.core.server import (
-    AllButTools,
-    DeclaredAt,
-    Http,
-    Server,
-    StartOnDemand,
-    Stdio,
-    Timeouts,
-    Transport,
-)
-from pegboard.core.tool import JsonObject
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.ids import ServerId, ServerKey, ToolsetId
+from pegboard.core.model.server import AllButTools, DeclaredAt, Http, Server, StartOnDemand, Stdio, Timeouts, Transport
+from pegboard.core.model.tool import MIB, ContainerImage, ToolsetLimits
 
 WEATHER = ToolsetId("weather")
 

@@ -8,9 +8,11 @@ import pytest
 from tests.config.manifest.reading import manifest
 from tests.config.manifest.test_schema import fits
 
-from pegboard.config.manifest import Manifest, check_files, keys, read_manifest
-from pegboard.config.section import ConfigSection
-from pegboard.config.shape import ListField
+from pegboard.config.manifest import keys
+from pegboard.config.manifest.model import Manifest
+from pegboard.config.manifest.reader import check_files, read_manifest
+from pegboard.config.schema.fields import ListField
+from pegboard.config.schema.section import ConfigSection
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "toolset-yaml.md"
 

@@ -11,10 +11,12 @@ from tests.config.manifest.generating import MANIFESTS
 from tests.config.manifest.reading import FOLDER
 from tests.support.collect_failures import each_case
 
-from pegboard.config.manifest import Manifest, format_manifest, read_manifest
-from pegboard.config.manifest.schema import TOOLSET_SCHEMA_FILE, toolset_schema, toolset_schema_text
+from pegboard.config.json_schema import TOOLSET_SCHEMA_FILE, toolset_schema, toolset_schema_text
+from pegboard.config.manifest.model import Manifest
+from pegboard.config.manifest.reader import read_manifest
+from pegboard.config.manifest.write import format_manifest
+from pegboard.config.schema.document import to_json
 from pegboard.config.settings import parse_settings_text
-from pegboard.config.tree import to_json
 
 VALIDATOR = jsonschema_rs.Draft202012Validator(toolset_schema(), validate_formats=True)
 
@@ -31,7 +33,7 @@ def reads(text: str) -> bool:
 
 @pytest.mark.behaviour("toolsets.manifest_schema")
 def test_the_published_schema_is_the_one_the_keys_describe() -> None:
-    asked = "Write it again with: python -m pegboard.config.manifest.schema"
+    asked = "Write it again with: python -m pegboard.config.json_schema"
     assert TOOLSET_SCHEMA_FILE.read_text("utf-8") == toolset_schema_text(), asked
     jsonschema_rs.meta.validate(toolset_schema())
 

@@ -10,10 +10,10 @@ import pytest
 from tests.config.manifest.reading import manifest
 from tests.config.manifest.test_schema import fits
 
-from pegboard.config.bundle import stage_folder
-from pegboard.config.manifest import check_files
+from pegboard.config.bundle.staging_folder import stage_folder
+from pegboard.config.manifest.reader import check_files
 from pegboard.config.manifest.template import new_toolset
-from pegboard.core.ids import BadId
+from pegboard.core.model.ids import BadId
 from pegboard.tools import describe_function
 
 IDS = ["weather", "my-tools", "json", "123", "null", "a", "x" * 64, "true_-", "1e3"]

@@ -12,7 +12,9 @@ from tests.config.manifest.filling import filled
 from tests.config.manifest.generating import MANIFESTS
 from tests.config.manifest.reading import FOLDER, manifest
 
-from pegboard.config.manifest import Manifest, format_manifest, format_without_secrets, read_manifest
+from pegboard.config.manifest.model import Manifest
+from pegboard.config.manifest.reader import read_manifest
+from pegboard.config.manifest.write import format_manifest, format_without_secrets
 
 
 def read(plain: dict[str, Any]) -> Manifest:

@@ -1,6 +1,7 @@
 """A small shop as a schema, for whoever tells of tables."""
 
-from pegboard.core.database import DatabaseSchema, DatabaseTable, Dialect, ForeignKey, TableColumn, TableName
+from pegboard.core.databases.schema import DatabaseSchema, DatabaseTable, ForeignKey, TableColumn, TableName
+from pegboard.core.model.databases import Dialect
 
 
 def name(table: str, schema: str = "public") -> TableName:

@@ -4,18 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.database import (
-    FULL_ACCESS,
-    BadPattern,
-    DatabaseAccess,
+from pegboard.core.databases.schema import (
     DatabaseSchema,
     DatabaseTable,
-    Dialect,
     ForeignKey,
-    NamePattern,
     TableColumn,
     TableName,
     narrow_schema,
+)
+from pegboard.core.model.databases import (
+    FULL_ACCESS,
+    BadPattern,
+    DatabaseAccess,
+    Dialect,
+    NamePattern,
     parse_name_pattern,
 )
 

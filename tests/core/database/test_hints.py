@@ -9,8 +9,9 @@ from inline_snapshot import snapshot
 from tests.core.database.shop import CUSTOMERS, SECRETS, SHOP, refers, table
 from tests.core.database.test_telling import denied
 
-from pegboard.core.database import DatabaseSchema, StatementFault, TableColumn, narrow_schema
-from pegboard.core.database.hints import MAX_COLUMNS, MAX_TABLES, StatementHints, hints_for, similar_names
+from pegboard.core.databases.hints import MAX_COLUMNS, MAX_TABLES, StatementHints, hints_for, similar_names
+from pegboard.core.databases.rows import StatementFault
+from pegboard.core.databases.schema import DatabaseSchema, TableColumn, narrow_schema
 
 
 @pytest.mark.behaviour("databases.help")

@@ -15,10 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.collect_failures import each_case
 
-from pegboard.core.database import QueryLimits, QueryRows, ResultColumn, ResultTruncation, RowCollector
-from pegboard.core.database.row_collector import unique_names
-from pegboard.core.database.values import ValueFormat, json_value
-from pegboard.core.folded import Json
+from pegboard.core.databases.rows import (
+    QueryRows,
+    ResultColumn,
+    ResultTruncation,
+    RowCollector,
+    ValueFormat,
+    json_value,
+    unique_names,
+)
+from pegboard.core.json.values import Json
+from pegboard.core.model.databases import QueryLimits
 
 
 class Colour(Enum):

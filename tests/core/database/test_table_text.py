@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from pegboard.core.database import QueryLimits, ResultTruncation
-from pegboard.core.database.answer import RowValues
-from pegboard.core.database.table_text import format_plan, format_search_answer, format_table
-from pegboard.core.folded import Json
-from pegboard.gateway.database.execute_sql import is_explain
+from pegboard.core.databases.rows import ResultTruncation, RowValues
+from pegboard.core.databases.text import format_plan, format_search_answer, format_table
+from pegboard.core.json.values import Json
+from pegboard.core.model.databases import QueryLimits
+from pegboard.gateway.databases.execute_sql import is_explain
 
 
 @pytest.mark.behaviour("databases.table_text")

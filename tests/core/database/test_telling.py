@@ -9,27 +9,22 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from tests.core.database.shop import CUSTOMERS, LINES, ORDERS, SECRETS, SHOP, name, refers, table
 
-from pegboard.core.database import (
-    DatabaseAccess,
-    DatabaseSchema,
-    DatabaseTable,
-    Dialect,
-    ForeignKey,
-    TableColumn,
-    TableName,
-    narrow_schema,
-    parse_name_pattern,
-)
-from pegboard.core.database.access import NamePattern
-from pegboard.core.database.outline import (
+from pegboard.core.databases.schema import (
     MAX_COLUMNS,
     MAX_RELATIONS,
     RESERVED_WORDS,
+    DatabaseSchema,
+    DatabaseTable,
+    ForeignKey,
+    TableColumn,
+    TableName,
     example_statement,
+    narrow_schema,
     quote_identifier,
     quote_table,
     table_outline,
 )
+from pegboard.core.model.databases import DatabaseAccess, Dialect, NamePattern, parse_name_pattern
 
 
 @pytest.mark.behaviour("databases.examples")

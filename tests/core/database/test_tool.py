@@ -6,20 +6,18 @@ from dataclasses import replace
 import pytest
 from tests.core.boards import FILE, GITHUB, NOW, board, tool
 
-from pegboard.core.call import BadArguments, ToolCall, admit
-from pegboard.core.catalogue import Catalogue, Listing, ProviderUp, build_catalogue
-from pegboard.core.database import DatabaseId
-from pegboard.core.database.source import DatabaseTool, VisibleDatabase, build_database_tool
-from pegboard.core.explain import DecisionStep, explain
-from pegboard.core.ids import LOCAL_PRINCIPAL, BuiltinKey, CallId, PrincipalId, ToolId, WireName
-from pegboard.core.passage import HiddenWithoutDatabase
-from pegboard.core.policy import Policy
-from pegboard.core.principal import Principal
-from pegboard.core.removal import explain_hidden, hidden_remedy
-from pegboard.core.resolve import HiddenTool, OpenTool, resolve
-from pegboard.core.selection import Selection
-from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.calls.call import BadArguments, ToolCall, admit
+from pegboard.core.decision.resolve import HiddenTool, OpenTool, resolve
+from pegboard.core.decision.visibility import HiddenWithoutDatabase, explain_hidden, hidden_remedy
+from pegboard.core.explain.explain import DecisionStep, explain
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.catalogue import Catalogue, Listing, ProviderUp, build_catalogue
+from pegboard.core.model.databases import DatabaseId, DatabaseTool, VisibleDatabase, build_database_tool
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, BuiltinKey, CallId, PrincipalId, ToolId, WireName
+from pegboard.core.model.principals import Principal
+from pegboard.core.model.selection import Selection, View
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.policy.policy import Policy
 from pegboard.search.documents import ToolDocumentSource
 
 ALICE, BOB, CAROL, MALLORY = map(PrincipalId, ("alice", "bob", "carol", "mallory"))

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.collect_failures import each_case
 
-from pegboard.core.database import Dialect
-from pegboard.core.database.valueless import MAX_STATEMENT_CHARS, remove_values
+from pegboard.core.databases.recorded_sql import MAX_STATEMENT_CHARS, remove_values
+from pegboard.core.model.databases import Dialect
 
 SERVERS = (Dialect.POSTGRESQL, Dialect.DUCKDB)
 

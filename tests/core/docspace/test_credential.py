@@ -2,8 +2,15 @@
 
 import pytest
 
-from pegboard.core.docspace import AccessToken, ApiKey, Credential, DocSpaceAccess, Password, RawAuthorization
-from pegboard.core.docspace.credential import url_origin
+from pegboard.core.docspace.credentials import (
+    AccessToken,
+    ApiKey,
+    Credential,
+    DocSpaceAccess,
+    Password,
+    RawAuthorization,
+    url_origin,
+)
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,16 @@
 
 import pytest
 
-from pegboard.core.docspace import (
+from pegboard.core.docspace.credentials import (
     AccessToken,
     ApiKey,
     BadCredential,
-    CallerCredentialRules,
     DocSpaceAccess,
     Password,
     RawAuthorization,
     read_caller_credentials,
 )
+from pegboard.core.model.docspace import CallerCredentialRules
 
 BASE = "http://127.0.0.1:18931/"
 KEY, TOKEN, USER = {"X-Mcp-Api-Key": "k"}, {"X-Mcp-Auth-Token": "p1"}, {"X-Mcp-Username": "u"}

@@ -4,18 +4,20 @@ from itertools import combinations
 
 import pytest
 
-from pegboard.core.docspace import (
+from pegboard.core.docspace.credentials import (
     AccessToken,
     ApiKey,
-    CallerCredentialRules,
     DocSpaceAccess,
     DocSpaceCredentialValues,
-    DocSpaceMisconfiguration,
     Password,
     RawAuthorization,
+    resolve_operator_access,
+)
+from pegboard.core.model.docspace import (
+    CallerCredentialRules,
+    DocSpaceMisconfiguration,
     misconfiguration_in,
     misconfiguration_remedies,
-    resolve_operator_access,
 )
 
 BASE = "http://localhost/"

@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pegboard.surfaces.listening import WebServer
+from pegboard.surfaces.http.server import WebServer
 
 from . import files, rooms
 from .asking import Ask, Page, Route

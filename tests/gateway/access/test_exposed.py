@@ -6,11 +6,11 @@ from typing import cast
 
 import pytest
 
-from pegboard.compose.house import Application
-from pegboard.compose.serving import mark_exposed
+from pegboard.bootstrap.application import Application
+from pegboard.bootstrap.serve import mark_exposed
 from pegboard.config.settings import Settings, load_settings_text
-from pegboard.core.ids import LOCAL_PRINCIPAL
-from pegboard.core.policy import Policy
+from pegboard.core.model.ids import LOCAL_PRINCIPAL
+from pegboard.core.policy.policy import Policy
 from pegboard.gateway.board import BoardState
 
 

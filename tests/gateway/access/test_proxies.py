@@ -4,8 +4,8 @@ from ipaddress import ip_network
 
 import pytest
 
-from pegboard.gateway.access.origin import own_origin
-from pegboard.gateway.access.proxies import TrustedProxies
+from pegboard.gateway.access.attempts import TrustedProxies
+from pegboard.gateway.access.authentication import own_origin
 
 PROXIES = TrustedProxies((ip_network("10.0.0.0/8"), ip_network("127.0.0.1/32"), ip_network("::1/128")))
 

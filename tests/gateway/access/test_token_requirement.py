@@ -12,24 +12,22 @@ from tests.store.engines import now
 from tests.support.doubles import MemoryStore, Providers
 from tests.support.house import opened
 
-from pegboard.compose.house import open_application
+from pegboard.bootstrap.application import open_application
 from pegboard.config.settings import Settings, load_settings_file
-from pegboard.core.api_token import ApiToken
-from pegboard.core.carrying import PolicyExport, ReplaceDecisions
-from pegboard.core.commands import apply_command
-from pegboard.core.entitling import RemovePrincipal, RevokeToken
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
-from pegboard.core.policy import DeclaredSettings, Policy, PolicyDecisions
-from pegboard.core.principal import Principal
-from pegboard.core.rejected import CommandRejection
-from pegboard.core.scope import TokenScope
-from pegboard.gateway.access.callers import caller_token_hashes
+from pegboard.core.commands.access import RemovePrincipal, RevokeToken
+from pegboard.core.commands.commands import apply_command
+from pegboard.core.commands.transfer import PolicyExport, ReplaceDecisions
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId
+from pegboard.core.model.principals import ApiToken, Principal, TokenScope
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.policy.policy import DeclaredSettings, Policy, PolicyDecisions
 from pegboard.gateway.access.token_requirement import TokenRequirement
+from pegboard.gateway.access.tokens import caller_token_hashes
 from pegboard.gateway.board import BoardState
-from pegboard.store import open_store
-from pegboard.surfaces.cli.link import Options
-from pegboard.surfaces.mcp.door import HttpRejection
-from pegboard.surfaces.mcp.entrance import BearerAuthentication
+from pegboard.store.open import open_store
+from pegboard.surfaces.cli.api import Options
+from pegboard.surfaces.mcp.authentication import BearerAuthentication
+from pegboard.surfaces.mcp.request_checks import HttpRejection
 
 pytestmark = pytest.mark.anyio
 

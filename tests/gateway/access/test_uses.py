@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import anyio
 import pytest
 
-from pegboard.gateway.access.uses import UsageTracker
-from pegboard.ports import StoreUnavailable
+from pegboard.gateway.access.tokens import UsageTracker
+from pegboard.ports.audit import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 

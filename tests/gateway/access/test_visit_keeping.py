@@ -7,10 +7,9 @@ from datetime import datetime
 import anyio
 import pytest
 
-from pegboard.gateway.access.visit_keeping import SessionPersistence
-from pegboard.gateway.access.visits import IDLE_TIMEOUT_S, MAX_AGE_S, BrowserSessions
-from pegboard.ports import StoreUnavailable
-from pegboard.ports.visits import StoredSession
+from pegboard.gateway.access.sessions import IDLE_TIMEOUT_S, MAX_AGE_S, BrowserSessions, SessionPersistence
+from pegboard.ports.audit import StoreUnavailable
+from pegboard.ports.stores import StoredSession
 
 pytestmark = pytest.mark.anyio
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pegboard.gateway.access import visits
+from pegboard.gateway.access import sessions as visits
 from pegboard.gateway.access.attempts import MAX_ADDRESSES, MAX_FAILURES, WINDOW_S, FailedAttempts
-from pegboard.gateway.access.visits import IDLE_TIMEOUT_S, MAX_AGE_S, BrowserSessions
+from pegboard.gateway.access.sessions import IDLE_TIMEOUT_S, MAX_AGE_S, BrowserSessions
 
 
 class Clock:

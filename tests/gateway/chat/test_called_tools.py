@@ -2,11 +2,11 @@
 
 import pytest
 
-from pegboard.core.ids import PrincipalId, ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.tool import Json, JsonObject
-from pegboard.gateway.chat.asked import ChatInput, ClientTool
-from pegboard.gateway.chat.called_tools import MAX_ANSWERS, CalledTools, conversation_keys
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import PrincipalId, ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.gateway.chat.plans import MAX_ANSWERS, CalledTools, conversation_keys
 from pegboard.gateway.chat.report import ChatCallReport, ChatReport
+from pegboard.gateway.chat.request import ChatInput, ClientTool
 
 pytestmark = pytest.mark.anyio
 ANN, BOB = PrincipalId("ann"), PrincipalId("bob")

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from tests.prompts.boards import ADD, READ, capable
 
-from pegboard.core.prompting import MIN_BUDGET_TOKENS, PromptSettings
-from pegboard.core.ticket import TICKET_ID, TICKET_TOOL
-from pegboard.gateway.chat.offering import SEARCH_TOOL, ToolOffer
-from pegboard.prompts.building import CLASH_REASON, BuiltPrompt, build
+from pegboard.core.calls.tickets import TICKET_ID, TICKET_TOOL
+from pegboard.core.model.settings import MIN_BUDGET_TOKENS, PromptSettings
+from pegboard.gateway.chat.calls import SEARCH_TOOL, ToolOffer
 from pegboard.prompts.model import Model
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.system_prompt import CLASH_REASON, BuiltPrompt, build
+from pegboard.prompts.tool_shape import ToolShape
 
 NATIVE = Model(8, tool_calling=True)
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
-from pegboard.core.tool import JsonObject
-from pegboard.gateway.chat import remembered
-from pegboard.gateway.chat.remembered import HiddenCallMemory
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId
+from pegboard.gateway.chat import conversation as remembered
+from pegboard.gateway.chat.conversation import HiddenCallMemory
 
 pytestmark = pytest.mark.anyio
 

@@ -8,11 +8,11 @@ import anyio
 import pytest
 from tests.servers.model import ModelServer, echo
 
-from pegboard.config.chat_keys import ChatSettings, ModelServerSettings
+from pegboard.config.keys.features import ChatSettings, ModelServerSettings
 from pegboard.config.references import expander
-from pegboard.gateway.chat.serving import ModelDirectory, ModelRoute, NoModel
+from pegboard.gateway.chat.request import ModelDirectory, ModelRoute, NoModel
 from pegboard.ports.models import ModelFault
-from pegboard.providers.models.openai import OpenAiServer
+from pegboard.providers.model_servers.openai import OpenAiServer
 
 pytestmark = [pytest.mark.anyio]
 PATIENCE = 30.0

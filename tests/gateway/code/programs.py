@@ -13,20 +13,29 @@ from tests.core.boards import key
 from tests.support.doubles import MemoryStore, Providers, ScriptedProvider
 from tests.support.house import PATIENCE, House, call_of, declared, opened
 
-from pegboard.core.call import AdmittedCall, ConfirmationRefusal, MissingConfirmation, Outcome, ToolFailure, ToolSuccess
-from pegboard.core.code import CodeSettings, PythonSandbox
-from pegboard.core.commands import SetOverride
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId
-from pegboard.core.override import Override
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.calls.call import (
+    AdmittedCall,
+    ConfirmationRefusal,
+    MissingConfirmation,
+    Outcome,
+    ToolFailure,
+    ToolSuccess,
+)
+from pegboard.core.commands.commands import SetOverride
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import CodeSettings, PythonSandbox
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import DeclaredSettings
 from pegboard.gateway.caller import CallOutcome
-from pegboard.gateway.code.code import ProgramBackend
-from pegboard.ports import ClientPeer, Progress
+from pegboard.gateway.programs.code_mode import ProgramBackend
+from pegboard.ports.providers import ClientPeer, Progress
 from pegboard.ports.sandbox import Sandbox
-from pegboard.providers.builtin.sandbox.monty import MontySandbox
-from pegboard.store import Store, key_of, open_store
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
+from pegboard.store.open import Store, open_store
+from pegboard.store.secrets import key_of
 
 FILES = key("files~files")
 ADD, READ, DELETE, FAIL, HOLD = (ToolId(FILES, name) for name in ("add", "read", "delete", "fail", "hold"))
@@ -123,7 +132,7 @@ class Place:
     async def decides(self, ticket: str, *, yes: bool = True) -> None:
         desk = self.house.gateway.tickets
         if yes:
-            from pegboard.core.ticket import ConsentScope
+            from pegboard.core.calls.tickets import ConsentScope
 
             assert await desk.allow(ticket, ConsentScope.ONCE, LOCAL_PRINCIPAL) is not None
         else:

@@ -11,17 +11,14 @@ from tests.gateway.code.programs import FILES, TOOLS, prepared
 from tests.support.doubles import Providers
 from tests.support.house import House, call_of, declared, opened
 
-from pegboard.core.commands import SetOverride, SetSwitch
-from pegboard.core.ids import ToolId
-from pegboard.core.override import Override
-from pegboard.core.resolve import OpenTool
-from pegboard.core.selection import Selection
-from pegboard.core.tool import Json
-from pegboard.core.view import View
-from pegboard.gateway.code.crossing import to_program_value
-from pegboard.gateway.code.functions import ProgramFunctions
-from pegboard.gateway.code.nested import CallOrigin, CallRoutes, NestedCalls
-from pegboard.gateway.code.wall import RunClock
+from pegboard.core.commands.commands import SetOverride, SetSwitch
+from pegboard.core.decision.resolve import OpenTool
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import Selection, View
+from pegboard.core.overrides.model import Override
+from pegboard.gateway.programs.calls import CallOrigin, CallRoutes, NestedCalls, ProgramFunctions, to_program_value
+from pegboard.gateway.programs.clock import RunClock
 from pegboard.ports.sandbox import CallFailure, HostReply, SandboxFunction, SandboxLimits
 
 NAMES = ("add", "read", "delete", "fail")

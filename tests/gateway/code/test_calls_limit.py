@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.gateway.code.programs import place, said, ticket_of
 
-from pegboard.core.code import CodeLimits, CodeSettings, PythonSandbox
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
+from pegboard.core.model.settings import CodeLimits, CodeSettings, PythonSandbox
 from pegboard.ports.sandbox import (
     DEFAULT_LIMITS,
     CallAnswer,

@@ -7,16 +7,16 @@ from tests.gateway.code.programs import Place, ok, place, said, ticket_of, words
 from tests.support.asking import AskedClient
 from tests.support.house import call_of
 
-from pegboard.core.call import BadArguments, ConfirmationRefusal, LockedToolRefusal, MissingConfirmation
-from pegboard.core.code import PYTHON_ID
-from pegboard.core.commands import SetOverride
-from pegboard.core.ids import LOCAL_PRINCIPAL
-from pegboard.core.override import Override
-from pegboard.core.ticket import ConsentScope
-from pegboard.core.tool import Json
-from pegboard.core.view import View
+from pegboard.core.calls.call import BadArguments, ConfirmationRefusal, LockedToolRefusal, MissingConfirmation
+from pegboard.core.calls.tickets import ConsentScope
+from pegboard.core.commands.commands import SetOverride
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import LOCAL_PRINCIPAL
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import PYTHON_ID
+from pegboard.core.overrides.model import Override
 from pegboard.gateway.caller import CallOutcome
-from pegboard.gateway.programs import execute_program
+from pegboard.gateway.programs.entry import execute_program
 
 pytestmark = pytest.mark.anyio
 EACH = SetOverride(Override(PYTHON_ID.toolset, PYTHON_ID, requires_confirmation=True))

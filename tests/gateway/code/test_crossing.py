@@ -5,8 +5,8 @@ import math
 import anyio
 import pytest
 
-from pegboard.core.tool import Json
-from pegboard.gateway.code.crossing import to_plain_json
+from pegboard.core.json.values import Json
+from pegboard.gateway.programs.calls import to_plain_json
 from pegboard.ports.sandbox import CallFailure
 
 pytestmark = pytest.mark.anyio

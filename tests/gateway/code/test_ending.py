@@ -8,9 +8,9 @@ import pytest
 from tests.gateway.code.programs import Place, ok, place
 from tests.support.doubles import held_forever
 
-from pegboard.core.call import AdmittedCall, Outcome, ToolFailure
-from pegboard.core.code import CodeLimits, CodeSettings
-from pegboard.ports import Progress
+from pegboard.core.calls.call import AdmittedCall, Outcome, ToolFailure
+from pegboard.core.model.settings import CodeLimits, CodeSettings
+from pegboard.ports.providers import Progress
 
 pytestmark = pytest.mark.anyio
 

@@ -9,9 +9,9 @@ import pytest
 from tests.gateway.code.programs import Place, place
 from tests.support.collect_failures import collect_failures
 
-from pegboard.core.code import CodeSettings, PythonSandbox
+from pegboard.core.model.settings import CodeSettings, PythonSandbox
 from pegboard.ports.sandbox import DEFAULT_LIMITS, Program, ProgramHost, RunResult, SandboxLimits, SandboxUnavailable
-from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
+from pegboard.providers.sandbox.jail.sandbox import FullSandbox
 
 pytestmark = pytest.mark.anyio
 

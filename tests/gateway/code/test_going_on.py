@@ -9,15 +9,14 @@ import pytest
 from tests.gateway.code.programs import KEY, Place, ok, place, said, ticket_of, words_of
 from tests.support.house import call_of
 
-from pegboard.core.call import ToolCall, ToolSuccess
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId
-from pegboard.core.selection import Selection
-from pegboard.core.suspended import SuspendedRun
-from pegboard.core.view import View
-from pegboard.core.whose import CredentialIdentity
-from pegboard.gateway.code.keeping import SavedRun, deserialize_run, serialize_run
-from pegboard.gateway.code.runs import MAX_WAIT
-from pegboard.gateway.code.wall import RunClock
+from pegboard.core.calls.call import ToolCall, ToolSuccess
+from pegboard.core.calls.programs import SuspendedRun
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, ToolId
+from pegboard.core.model.selection import Selection, View
+from pegboard.core.policy.policy import CredentialIdentity
+from pegboard.gateway.programs.clock import RunClock
+from pegboard.gateway.programs.runs import MAX_WAIT
+from pegboard.gateway.programs.state import SavedRun, deserialize_run, serialize_run
 
 pytestmark = pytest.mark.anyio
 

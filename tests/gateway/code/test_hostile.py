@@ -10,10 +10,10 @@ import pytest
 from benchmarks.escapes.cases import read
 from tests.gateway.code.programs import Place, place
 
-from pegboard.core.code import CodeLimits, CodeSettings, PythonSandbox
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
+from pegboard.core.model.settings import CodeLimits, CodeSettings, PythonSandbox
 from pegboard.ports.sandbox import Sandbox
-from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
+from pegboard.providers.sandbox.jail.sandbox import FullSandbox
 
 pytestmark = pytest.mark.anyio
 

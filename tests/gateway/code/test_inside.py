@@ -7,17 +7,16 @@ import pytest
 from tests.gateway.code.programs import READ, place, said, words_of
 from tests.support.house import call_of
 
-from pegboard.core.call import ConfirmationRefusal, MissingConfirmation, ToolCall
-from pegboard.core.code import PYTHON_ID, CodeSettings, PythonSandbox
-from pegboard.core.commands import SetOverride
-from pegboard.core.ids import ToolId
-from pegboard.core.inside import NESTED_PROGRAM_TEXT, PROGRAM_META, is_program_call
-from pegboard.core.override import Override
-from pegboard.core.ticket import TICKET_ID
-from pegboard.core.view import View
-from pegboard.gateway.code.functions import ProgramFunctions
-from pegboard.gateway.code.nested import CallOrigin
-from pegboard.gateway.programs import execute_program
+from pegboard.core.calls.call import ConfirmationRefusal, MissingConfirmation, ToolCall
+from pegboard.core.calls.programs import NESTED_PROGRAM_TEXT, PROGRAM_META, is_program_call
+from pegboard.core.calls.tickets import TICKET_ID
+from pegboard.core.commands.commands import SetOverride
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import PYTHON_ID, CodeSettings, PythonSandbox
+from pegboard.core.overrides.model import Override
+from pegboard.gateway.programs.calls import CallOrigin, ProgramFunctions
+from pegboard.gateway.programs.entry import execute_program
 from pegboard.ports.sandbox import CallFailure, SandboxFunction
 
 pytestmark = pytest.mark.anyio

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from tests.gateway.code.programs import place, said, ticket_of
 
-from pegboard.core.call import ToolFailure, ToolSuccess
-from pegboard.core.code import CodeSettings, PythonSandbox
-from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
+from pegboard.core.calls.call import ToolFailure, ToolSuccess
+from pegboard.core.model.settings import CodeSettings, PythonSandbox
+from pegboard.providers.sandbox.jail.sandbox import FullSandbox
 
 pytestmark = pytest.mark.anyio
 

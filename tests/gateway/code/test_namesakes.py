@@ -7,11 +7,11 @@ import pytest
 from tests.gateway.code.programs import FILES, TOOLS, Place, ok, place, said, text
 from tests.support.house import call_of
 
-from pegboard.core.code import PYTHON_ID, CodeSettings
-from pegboard.core.ids import ToolId
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.view import View
-from pegboard.gateway.programs import execute_program
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import PYTHON_ID, CodeSettings
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.gateway.programs.entry import execute_program
 
 pytestmark = pytest.mark.anyio
 THEIRS = ToolId(FILES, "python_execution")

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from tests.gateway.code.programs import Place, place, said, ticket_of
 
-from pegboard.core.commands import CommandRejection
-from pegboard.core.ids import LOCAL_PRINCIPAL
-from pegboard.core.ticket import ConsentScope, TicketState
+from pegboard.core.calls.tickets import ConsentScope, TicketState
+from pegboard.core.model.ids import LOCAL_PRINCIPAL
+from pegboard.core.model.rejection import CommandRejection
 
 pytestmark = pytest.mark.anyio
 

@@ -10,18 +10,16 @@ from tests.core.boards import NOW
 from tests.gateway.code.programs import ADD, FILES, READ, TOOLS, Place, ok, place, said, text, word
 from tests.support.house import call_of
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.call import AdmittedCall, BadArguments, Outcome, ToolCall, refusal_text
-from pegboard.core.code import PYTHON_ID, CodeLimits, CodeSettings
-from pegboard.core.commands import SetOverride, SetSwitch
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId, WireName
-from pegboard.core.override import Override
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.core.view import View
-from pegboard.gateway.code.answer import NOTHING_RAN
-from pegboard.gateway.code.functions import ProgramFunctions
-from pegboard.ports import Progress
+from pegboard.core.calls.call import AdmittedCall, BadArguments, Outcome, ToolCall, refusal_text
+from pegboard.core.commands.commands import SetOverride, SetSwitch
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, ToolId, WireName
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.settings import PYTHON_ID, CodeLimits, CodeSettings
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
+from pegboard.gateway.programs.answer import NOTHING_RAN
+from pegboard.gateway.programs.calls import ProgramFunctions
+from pegboard.ports.providers import Progress
 
 pytestmark = pytest.mark.anyio
 

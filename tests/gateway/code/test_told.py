@@ -6,10 +6,10 @@ import pytest
 from tests.gateway.code.programs import DELETE, FILES, TOOLS, place
 from tests.support.house import PATIENCE
 
-from pegboard.core.code import CodeSettings
-from pegboard.core.commands import SetOverride
-from pegboard.core.override import Override
-from pegboard.gateway.code.answer import NOTHING_RAN
+from pegboard.core.commands.commands import SetOverride
+from pegboard.core.model.settings import CodeSettings
+from pegboard.core.overrides.model import Override
+from pegboard.gateway.programs.answer import NOTHING_RAN
 
 pytestmark = pytest.mark.anyio
 

@@ -13,14 +13,13 @@ from tests.gateway.code.test_ending import holding
 from tests.gateway.code.test_waiting import CLEANED, CLEANS, YES
 from tests.support.asking import AskedClient
 
-from pegboard.core.code import CodeSettings
-from pegboard.core.entitling import SetPrincipalConfirmation
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
-from pegboard.core.tool import Json
+from pegboard.core.commands.access import SetPrincipalConfirmation
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId
+from pegboard.core.model.settings import CodeSettings
 from pegboard.gateway.caller import CallOutcome
-from pegboard.gateway.code.turns import ConcurrencySlots
-from pegboard.gateway.code.wall import RunActivity, RunClock
-from pegboard.ports import ClientPeer, PeerRequestError
+from pegboard.gateway.programs.clock import ConcurrencySlots, RunActivity, RunClock
+from pegboard.ports.providers import ClientPeer, PeerRequestError
 
 pytestmark = pytest.mark.anyio
 

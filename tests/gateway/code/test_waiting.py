@@ -11,23 +11,23 @@ from tests.support.asking import AskedClient
 from tests.support.doubles import held_forever
 from tests.support.house import PATIENCE, call_of
 
-from pegboard.core.call import AdmittedCall, ConfirmationRefusal, LockedToolRefusal, Outcome, ToolSuccess
-from pegboard.core.code import PYTHON_ID, CodeSettings
-from pegboard.core.commands import SetOverride, SetSwitch
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Denial
-from pegboard.core.server import DeclaredAt
-from pegboard.core.status import LockStatus, status_of
-from pegboard.core.suspended import SuspendedRun
-from pegboard.core.ticket import Ticket, TicketState
-from pegboard.core.tool import Json
-from pegboard.core.view import View
+from pegboard.core.calls.call import AdmittedCall, ConfirmationRefusal, LockedToolRefusal, Outcome, ToolSuccess
+from pegboard.core.calls.programs import SuspendedRun
+from pegboard.core.calls.tickets import Ticket, TicketState
+from pegboard.core.commands.commands import SetOverride, SetSwitch
+from pegboard.core.decision.status import LockStatus, status_of
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, PrincipalId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.model.settings import PYTHON_ID, CodeSettings
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import Denial
 from pegboard.gateway.caller import CallOutcome
-from pegboard.gateway.code.runs import MAX_WAIT
-from pegboard.gateway.code.wall import ClockPausingPeer, RunActivity, RunClock
-from pegboard.ports import Progress
+from pegboard.gateway.programs.clock import ClockPausingPeer, RunActivity, RunClock
+from pegboard.gateway.programs.runs import MAX_WAIT
+from pegboard.ports.providers import Progress
 
 pytestmark = pytest.mark.anyio
 

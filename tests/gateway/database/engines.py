@@ -11,26 +11,14 @@ from tests.core.boards import key
 from tests.support.doubles import Providers, named
 from tests.support.house import PATIENCE, House, declared, opened
 
-from pegboard.core.database import (
-    DatabaseCheck,
-    DatabaseId,
-    DatabaseSchema,
-    DatabaseTable,
-    Dialect,
-    QueryAnswer,
-    QueryLimits,
-    QueryRows,
-    ResultColumn,
-    StatementRefusal,
-    TableColumn,
-    TableName,
-)
-from pegboard.core.database.source import DatabaseSettings
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.server import DeclaredAt
-from pegboard.core.tool import Json
-from pegboard.ports import TicketStore
+from pegboard.core.databases.rows import DatabaseCheck, QueryAnswer, QueryRows, ResultColumn, StatementRefusal
+from pegboard.core.databases.schema import DatabaseSchema, DatabaseTable, TableColumn, TableName
+from pegboard.core.json.values import Json
+from pegboard.core.model.databases import DatabaseId, DatabaseSettings, Dialect, QueryLimits
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.policy.policy import DeclaredSettings
 from pegboard.ports.databases import DatabaseEngine, Parameters, RoleScript, SourceError
+from pegboard.ports.stores import TicketStore
 
 GITHUB = key("dev~github")
 AT = DeclaredAt("pegboard.yaml", 3)

@@ -7,17 +7,17 @@ import pytest
 from tests.gateway.database.engines import GITHUB, ScriptedEngines, asks, database, declaring, housing
 from tests.support.house import House, call_of, declared
 
-from pegboard.core.call import AnnotatedSuccess, BadArguments, ToolFailure, UnknownTool, refusal_text
-from pegboard.core.database import DatabaseId
-from pegboard.core.ids import PrincipalId
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.principal import Principal
-from pegboard.core.retrieval import ToolSearchQuery
-from pegboard.core.server import DeclaredAt
-from pegboard.core.tool import Json
-from pegboard.core.view import View
+from pegboard.core.calls.call import AnnotatedSuccess, BadArguments, ToolFailure, UnknownTool, refusal_text
+from pegboard.core.json.values import Json
+from pegboard.core.model.databases import DatabaseId
+from pegboard.core.model.ids import PrincipalId
+from pegboard.core.model.principals import Principal
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import DeclaredAt
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.core.presentations.retrieval import ToolSearchQuery
 from pegboard.gateway.caller import CallOutcome
-from pegboard.surfaces.mcp.direct import DirectPresentation
+from pegboard.surfaces.mcp.presentations.direct import DirectPresentation
 
 pytestmark = pytest.mark.anyio
 

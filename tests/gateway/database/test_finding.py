@@ -15,13 +15,13 @@ from tests.core.database.test_telling import denied
 from tests.gateway.database.engines import database
 from tests.support.encoders import MemoryVectors, SmallEncoder
 
-from pegboard.core.database import FULL_ACCESS, DatabaseAccess, DatabaseId, DatabaseSettings
-from pegboard.core.tool import JsonObject
-from pegboard.gateway.database.schema_reader import SchemaTimings
-from pegboard.gateway.database.schema_search import SchemaFinder
-from pegboard.gateway.meanings import EmbeddingIndex
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.databases import FULL_ACCESS, DatabaseAccess, DatabaseId, DatabaseSettings
+from pegboard.gateway.databases.schema_reader import SchemaTimings
+from pegboard.gateway.databases.schema_search import SchemaFinder
+from pegboard.gateway.embeddings import EmbeddingIndex
 from pegboard.ports.databases import DatabaseEngine, SourceError
-from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
+from pegboard.providers.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ from tests.gateway.database.engines import GITHUB, ScriptedEngines, asks, databa
 from tests.support.doubles import Providers, named
 from tests.support.house import PATIENCE, call_of, opened
 
-from pegboard.core.database import StatementFailure, StatementFault, StatementRefusal
-from pegboard.core.view import View
+from pegboard.core.databases.rows import StatementFailure, StatementFault, StatementRefusal
+from pegboard.core.model.selection import View
 
 pytestmark = pytest.mark.anyio
 

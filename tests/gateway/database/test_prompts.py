@@ -7,11 +7,11 @@ import pytest
 from tests.gateway.database.engines import ScriptedEngines, database, declaring, housing
 from tests.support.house import House
 
-from pegboard.core.commands import SetSwitch
-from pegboard.core.ids import BuiltinKey, ToolId
-from pegboard.core.launch import NO_FILTER, LaunchFilter, parse_launch_filter
-from pegboard.core.view import View
-from pegboard.gateway.prompting import board_prompt
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import BuiltinKey, ToolId
+from pegboard.core.model.patterns import NO_FILTER, LaunchFilter, parse_launch_filter
+from pegboard.core.model.selection import View
+from pegboard.gateway.prompts import board_prompt
 from pegboard.prompts.model import Model
 
 pytestmark = pytest.mark.anyio

@@ -8,11 +8,10 @@ from tests.gateway.database.test_toolbox import SQL, sql
 from tests.support.asking import AskedClient
 from tests.support.house import House, call_of
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.call import AnnotatedSuccess, CallRecord, ConfirmationRefusal
-from pegboard.core.commands import SetOverride, SetSwitch
-from pegboard.core.override import Override
-from pegboard.core.view import View
+from pegboard.core.calls.call import AnnotatedSuccess, CallRecord, ConfirmationRefusal
+from pegboard.core.commands.commands import SetOverride, SetSwitch
+from pegboard.core.model.selection import View
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
 
 pytestmark = pytest.mark.anyio
 

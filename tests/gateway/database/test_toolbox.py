@@ -23,7 +23,7 @@ from tests.store.engines import now
 from tests.support.asking import AskedClient
 from tests.support.house import House, call_of
 
-from pegboard.core.call import (
+from pegboard.core.calls.call import (
     AnnotatedSuccess,
     BadArguments,
     CallCancellation,
@@ -32,28 +32,31 @@ from pegboard.core.call import (
     ToolFailure,
     UnknownTool,
 )
-from pegboard.core.commands import CommandRejection, SetOverride, SetSwitch
-from pegboard.core.database import (
+from pegboard.core.calls.secret_arguments import DisplayedArguments
+from pegboard.core.calls.tickets import ConsentScope
+from pegboard.core.commands.commands import SetOverride, SetSwitch
+from pegboard.core.databases.rows import (
     DatabaseCheck,
     DatabaseFinding,
     FindingSeverity,
-    QueryLimits,
     StatementFailure,
     StatementFault,
     StatementRefusal,
 )
-from pegboard.core.ids import BuiltinKey, ToolId
-from pegboard.core.override import Override
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.secret_marks import DisplayedArguments
-from pegboard.core.ticket import ConsentScope
-from pegboard.core.tool import Json, canonical_json
-from pegboard.core.view import View
+from pegboard.core.json.values import Json
+from pegboard.core.model.databases import QueryLimits
+from pegboard.core.model.ids import BuiltinKey, ToolId
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import canonical_json
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import DeclaredSettings
 from pegboard.gateway.caller import CallOutcome
-from pegboard.gateway.database import source as source_module
-from pegboard.gateway.database.results import without_folders
-from pegboard.gateway.database.source import CHECK_INTERVAL_S, run_database_checks
-from pegboard.store import key_of, open_store
+from pegboard.gateway.databases import source as source_module
+from pegboard.gateway.databases.results import without_folders
+from pegboard.gateway.databases.source import CHECK_INTERVAL_S, run_database_checks
+from pegboard.store.open import open_store
+from pegboard.store.secrets import key_of
 from pegboard.surfaces.rest.databases import database_findings
 
 pytestmark = pytest.mark.anyio
@@ -432,10 +435,10 @@ async def test_what_the_engine_refuses_is_told_with_what_to_write_instead() -> N
 @pytest.mark.behaviour("databases.not_loaded_without_any")
 def test_a_gateway_without_databases_loads_nothing_of_them() -> None:
     script = (
-        "import sys, pegboard.gateway.gateway, pegboard.config.settings, pegboard.compose.house\n"
-        "late = ('pegboard.gateway.database.', 'pegboard.ports.databases', 'pegboard.ports.opening', 'sqlite3',"
-        "'duckdb', 'pegboard.providers.builtin', 'pglast', 'sqlglot', 'psycopg', 'pymysql')\n"
-        "print([name for name in sys.modules if name.startswith(late)])"
+        "import sys, pegboard.gateway.gateway, pegboard.config.settings, pegboard.bootstrap.application\n"
+        "late = ('pegboard.gateway.databases.', 'pegboard.ports.databases', 'sqlite3',"
+        "'duckdb', 'pegboard.providers.database', 'pglast', 'sqlglot', 'psycopg', 'pymysql')\n"
+        "print([name for name in sys.modules if name.startswith(late) and not name.endswith('.lifecycle')])"
     )
     done = run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -11,12 +11,11 @@ from tests.core.boards import json_objects
 from tests.prompts.grammar.reading import read
 from tests.support.collect_failures import each_case
 
-from pegboard.core.tool import Json, JsonObject
+from pegboard.core.json.values import Json, JsonObject
 from pegboard.prompts.formats import FORMATS, Format, parse
-from pegboard.prompts.grammar import calls_schema, find_frame, gbnf, structural_tags
-from pegboard.prompts.grammar.excluding import text_without
-from pegboard.prompts.grammar.rules import GrammarRules
-from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.grammar.gbnf import GrammarRules, gbnf, text_without
+from pegboard.prompts.grammar.json_schema import calls_schema, find_frame, structural_tags
+from pegboard.prompts.tool_shape import ToolShape
 
 SCHEMA: JsonObject = {
     "type": "object",

@@ -4,9 +4,11 @@ import ast
 
 from hypothesis import strategies as st
 
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.tool import Json, JsonObject, ToolSpec
-from pegboard.prompts.stubs import HEADER, ProgramNames, module_stubs
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.tool import ToolSpec
+from pegboard.prompts.stubs.names import ProgramNames
+from pegboard.prompts.stubs.render import HEADER, module_stubs
 
 
 def key(server: str, toolset: str | None = None) -> ServerKey:

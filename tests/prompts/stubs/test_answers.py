@@ -2,8 +2,8 @@
 
 import pytest
 
-from pegboard.core.tool import JsonObject
-from pegboard.prompts.stubs import UnreadableAnswer, program_answer
+from pegboard.core.json.values import JsonObject
+from pegboard.prompts.stubs.values import UnreadableAnswer, program_answer
 
 
 def said(*texts: str) -> JsonObject:

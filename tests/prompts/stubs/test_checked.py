@@ -6,10 +6,12 @@ import anyio
 import pytest
 from tests.prompts.stubs.specs import tool_id
 
-from pegboard.core.tool import JsonObject, ToolSpec
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.tool import ToolSpec
 from pegboard.ports.sandbox import Program, SandboxFunction
-from pegboard.prompts.stubs import HEADER, ProgramNames, module_stubs
-from pegboard.providers.builtin.sandbox.monty import MontySandbox
+from pegboard.prompts.stubs.names import ProgramNames
+from pegboard.prompts.stubs.render import HEADER, module_stubs
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.prompts.stubs.specs import key, texts, tool_id
 
-from pegboard.core.ids import BuiltinKey, SourceKey, ToolId, ToolsetId, ToolsetKey
-from pegboard.prompts.stubs import ProgramFunction, ProgramNames, module_name
+from pegboard.core.model.ids import BuiltinKey, SourceKey, ToolId, ToolsetId, ToolsetKey
+from pegboard.prompts.stubs.names import ProgramFunction, ProgramNames, module_name
 
 
 @pytest.mark.behaviour("code.names")

@@ -8,9 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.prompts.stubs.specs import gives, is_what_was_meant, specs, stub, takes, texts, tool_id
 
-from pegboard.core.tool import JsonObject, ToolSpec
-from pegboard.prompts.stubs import HEADER, ProgramNames, argument_names, function_line, module_stubs, to_tool_names
-from pegboard.prompts.stubs.writing import MAX_STUB_LENGTH
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.tool import ToolSpec
+from pegboard.prompts.stubs.names import ProgramNames
+from pegboard.prompts.stubs.render import HEADER, MAX_STUB_LENGTH, function_line, module_stubs
+from pegboard.prompts.stubs.values import argument_names, to_tool_names
 
 
 def signature(spec: ToolSpec) -> str:

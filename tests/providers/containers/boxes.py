@@ -10,15 +10,15 @@ import anyio
 from tests.providers.running import PATIENCE, as_it_is, nothing_left
 from tests.servers.containers import IMAGE, Host
 
-from pegboard.config.container_keys import ContainerSettings
-from pegboard.core.call import AdmittedCall, Outcome, ToolCall, ToolFailure, ToolSuccess
-from pegboard.core.catalogue import Health, Listing, ProviderAsleep
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId, ToolsetId, ToolsetKey, WireName
-from pegboard.core.own import ContainerImage, ContainerTool, OwnTools, ToolsetLimits
-from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.ports import Expand, Provider
+from pegboard.config.keys.features import ContainerSettings
+from pegboard.core.calls.call import AdmittedCall, Outcome, ToolCall, ToolFailure, ToolSuccess
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import Health, Listing, ProviderAsleep
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, ToolId, ToolsetId, ToolsetKey, WireName
+from pegboard.core.model.tool import ContainerImage, ContainerTool, OwnTools, Tool, ToolsetLimits, ToolSpec
+from pegboard.ports.providers import Expand, Provider
 from pegboard.providers.container import Containers
-from pegboard.providers.container.box import ContainerNamespace
+from pegboard.providers.container.flags import ContainerNamespace
 
 KEY = ToolsetKey(ToolsetId("demo"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.servers import containers
 
-from pegboard.providers.container.box import ContainerNamespace
+from pegboard.providers.container.flags import ContainerNamespace
 
 
 @pytest.fixture(scope="session", params=["podman", "docker"])

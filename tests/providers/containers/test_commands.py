@@ -9,13 +9,13 @@ from tests.providers.containers.boxes import KEY, bench, called, command, own, s
 from tests.providers.running import PATIENCE
 from tests.servers.containers import IMAGE, Host
 
-from pegboard.core.call import Outcome, ProviderFailure, ToolFailure, ToolSuccess
-from pegboard.core.catalogue import ProviderAsleep, ProviderDown, ProviderOff
-from pegboard.core.ids import ToolId
-from pegboard.core.own import ContainerImage, ToolsetLimits
-from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.ports import UnresolvedReference
-from pegboard.providers.container.box import ContainerNamespace
+from pegboard.core.calls.call import Outcome, ProviderFailure, ToolFailure, ToolSuccess
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import ProviderAsleep, ProviderDown, ProviderOff
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.tool import ContainerImage, Tool, ToolsetLimits, ToolSpec
+from pegboard.ports.providers import UnresolvedReference
+from pegboard.providers.container.flags import ContainerNamespace
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

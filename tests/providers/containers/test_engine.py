@@ -7,15 +7,21 @@ import pytest
 from tests.providers.containers.boxes import KEY, Bench, command, containers, own
 from tests.providers.running import as_it_is
 
-from pegboard.config.container_keys import ContainerSettings
-from pegboard.core.call import ProviderFailure
-from pegboard.core.catalogue import ProviderAsleep, ProviderDown
-from pegboard.core.ids import ToolId
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.ports.describing import ToolDescriptionError
-from pegboard.providers.container.box import ContainerNamespace, ContainerOwner, current_owner, image_problem, owner_of
+from pegboard.config.keys.features import ContainerSettings
+from pegboard.core.calls.call import ProviderFailure
+from pegboard.core.model.catalogue import ProviderAsleep, ProviderDown
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.ports.providers import ToolDescriptionError
 from pegboard.providers.container.engine import ContainerEngine, NoEngine, engine_error, find_engine
-from pegboard.providers.container.written import ContainerOutput, temporary_log_file
+from pegboard.providers.container.flags import (
+    ContainerNamespace,
+    ContainerOwner,
+    current_owner,
+    image_problem,
+    owner_of,
+)
+from pegboard.providers.container.run import ContainerOutput, temporary_log_file
 
 NEITHER = (
     "needs podman or docker, and neither is on the PATH. Install one of them, or name its path: engine under "

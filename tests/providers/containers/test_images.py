@@ -4,9 +4,10 @@ import pytest
 from tests.providers.containers.boxes import containers
 from tests.servers.containers import IMAGE, LABEL, LABELLED, Host
 
-from pegboard.config.manifest import CommandEntry, read_label
-from pegboard.ports.describing import ToolDescriptionError
-from pegboard.providers.container.box import ContainerNamespace
+from pegboard.config.manifest.model import CommandEntry
+from pegboard.config.manifest.reader import read_label
+from pegboard.ports.providers import ToolDescriptionError
+from pegboard.providers.container.flags import ContainerNamespace
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -9,9 +9,9 @@ from tests.providers.containers.boxes import bench, command, own, script, text_o
 from tests.providers.running import PATIENCE
 from tests.servers.containers import IMAGE, Host
 
-from pegboard.core.call import ToolFailure
-from pegboard.core.own import MIB, ContainerImage
-from pegboard.providers.container.box import ContainerNamespace
+from pegboard.core.calls.call import ToolFailure
+from pegboard.core.model.tool import MIB, ContainerImage
+from pegboard.providers.container.flags import ContainerNamespace
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -6,7 +6,7 @@ from tests.providers.containers.boxes import KEY, Bench, command, containers, ow
 from tests.providers.running import PATIENCE, as_it_is
 from tests.servers.containers import IMAGE, Host
 
-from pegboard.providers.container.box import BOARD_LABEL, ContainerNamespace, current_owner
+from pegboard.providers.container.flags import BOARD_LABEL, ContainerNamespace, current_owner
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -13,22 +13,21 @@ from tests.servers.containers import Host
 from tests.support.doubles import MemoryAudit, MemoryStore
 from tests.support.house import PATIENCE, call_of, told
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.call import LockedToolRefusal, ToolSuccess
-from pegboard.core.commands import SetSwitch
-from pegboard.core.explain import explain
-from pegboard.core.ids import ToolId
-from pegboard.core.override import Override
-from pegboard.core.own import OwnTools
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import DeclaredSettings, Policy
-from pegboard.core.server import Server
-from pegboard.core.status import status_of
-from pegboard.core.tool import Json, ToolSpec
-from pegboard.core.view import View
+from pegboard.core.calls.call import LockedToolRefusal, ToolSuccess
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.decision.status import status_of
+from pegboard.core.explain.explain import explain
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Server
+from pegboard.core.model.tool import OwnTools, ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
+from pegboard.core.policy.policy import DeclaredSettings, Policy
 from pegboard.gateway.gateway import open_gateway
-from pegboard.ports import Provider
-from pegboard.providers.container.box import ContainerNamespace
+from pegboard.ports.providers import Provider
+from pegboard.providers.container.flags import ContainerNamespace
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

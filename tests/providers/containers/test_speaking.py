@@ -10,15 +10,15 @@ from tests.providers.containers.boxes import Bench, containers, text_of
 from tests.providers.running import PATIENCE, admitted, as_it_is, nothing_left
 from tests.servers.containers import IMAGE, Host
 
-from pegboard.config.container_keys import ContainerSettings
-from pegboard.core.call import Outcome, ProviderFailure
-from pegboard.core.catalogue import ProviderAsleep, ProviderDown, ProviderUp
-from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.core.own import ContainerImage
-from pegboard.core.server import DeclaredAt, Server, StartOnDemand, StartPolicy, StartWithGateway, Stdio, Timeouts
-from pegboard.ports import Expand, Provider
-from pegboard.providers.container.box import ContainerNamespace
-from pegboard.providers.mcp import McpServerProvider
+from pegboard.config.keys.features import ContainerSettings
+from pegboard.core.calls.call import Outcome, ProviderFailure
+from pegboard.core.model.catalogue import ProviderAsleep, ProviderDown, ProviderUp
+from pegboard.core.model.ids import ServerId, ServerKey, ToolsetId
+from pegboard.core.model.server import DeclaredAt, Server, StartOnDemand, StartPolicy, StartWithGateway, Stdio, Timeouts
+from pegboard.core.model.tool import ContainerImage
+from pegboard.ports.providers import Expand, Provider
+from pegboard.providers.container.flags import ContainerNamespace
+from pegboard.providers.mcp.provider import McpServerProvider
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

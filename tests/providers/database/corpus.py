@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from pegboard.core.database import QueryAnswer, QueryRows
+from pegboard.core.databases.rows import QueryAnswer, QueryRows
 
 FILE = Path(__file__).parents[2] / "corpus" / "sql_attacks.json"
 

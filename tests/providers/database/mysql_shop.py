@@ -8,8 +8,8 @@ from typing import Any
 
 import pymysql
 
-from pegboard.core.database import DatabaseAccess, NamePattern, parse_name_pattern
-from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
+from pegboard.core.model.databases import DatabaseAccess, NamePattern, parse_name_pattern
+from pegboard.providers.database.mysql.engine import MysqlEngine
 
 SHOP = """
 CREATE TABLE customers (id int PRIMARY KEY, name varchar(50) NOT NULL, city varchar(50) COMMENT 'Where they live')

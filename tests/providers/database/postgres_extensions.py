@@ -8,8 +8,9 @@ from typing import Any, Final
 import asyncpg
 from tests.providers.database.postgres_shop import access
 
-from pegboard.core.database import QueryAnswer, QueryLimits, QueryRows, StatementFailure, StatementFault
-from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
+from pegboard.core.databases.rows import QueryAnswer, QueryRows, StatementFailure, StatementFault
+from pegboard.core.model.databases import QueryLimits
+from pegboard.providers.database.postgres.engine import PostgresEngine
 
 CLOSED: Final = access("staff_salaries", "customers.iban", "places.hideout", "hr.*", "hr_topology.*")
 LIMITS: Final = QueryLimits(rows=20, seconds=5)

@@ -6,8 +6,8 @@ from typing import Any
 
 import asyncpg
 
-from pegboard.core.database import DatabaseAccess, NamePattern, parse_name_pattern
-from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
+from pegboard.core.model.databases import DatabaseAccess, NamePattern, parse_name_pattern
+from pegboard.providers.database.postgres.engine import PostgresEngine
 
 SHOP = """
 CREATE TABLE customers (id int PRIMARY KEY, name text NOT NULL, city text);

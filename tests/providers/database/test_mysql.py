@@ -13,19 +13,12 @@ from hypothesis import strategies as st
 from tests.providers.database.mysql_shop import Shop
 from tests.support.collect_failures import each_case
 
-from pegboard.core.database import (
-    FULL_ACCESS,
-    FindingSeverity,
-    QueryLimits,
-    QueryRows,
-    StatementFailure,
-    StatementFault,
-    StatementRefusal,
-)
-from pegboard.providers.builtin.database.common import parameter_count_message
-from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
-from pegboard.providers.builtin.database.mysql.statement import MysqlStatement, read_statement
-from pegboard.providers.builtin.database.server import QUERIES_ONLY
+from pegboard.core.databases.rows import FindingSeverity, QueryRows, StatementFailure, StatementFault, StatementRefusal
+from pegboard.core.model.databases import FULL_ACCESS, QueryLimits
+from pegboard.providers.database.common import parameter_count_message
+from pegboard.providers.database.mysql.engine import MysqlEngine
+from pegboard.providers.database.mysql.statement import MysqlStatement, read_statement
+from pegboard.providers.database.server import QUERIES_ONLY
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -156,8 +149,8 @@ async def test_a_process_that_is_killed_leaves_no_transaction_open(mysql: Shop, 
     program = tmp_path / "asking.py"
     program.write_text(
         "import anyio\n"
-        "from pegboard.core.database import FULL_ACCESS, QueryLimits\n"
-        "from pegboard.providers.builtin.database.mysql.engine import MysqlEngine\n"
+        "from pegboard.core.databases import FULL_ACCESS, QueryLimits\n"
+        "from pegboard.providers.database.mysql.engine import MysqlEngine\n"
         f"anyio.run(MysqlEngine({mysql.reader!r}, FULL_ACCESS).run, {ENDLESS!r}, (), QueryLimits(seconds=5))\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -8,17 +8,9 @@ from tests.providers.database.corpus import corpus, held
 from tests.providers.database.mysql_attacks import BENIGN, BENIGN_WHERE_ALL_IS_OPEN, FUNCTIONS, ROADS, WRITES
 from tests.providers.database.mysql_shop import Shop, access
 
-from pegboard.core.database import (
-    FULL_ACCESS,
-    DatabaseAccess,
-    QueryAnswer,
-    QueryLimits,
-    QueryRows,
-    StatementFailure,
-    StatementFault,
-    StatementRefusal,
-)
-from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
+from pegboard.core.databases.rows import QueryAnswer, QueryRows, StatementFailure, StatementFault, StatementRefusal
+from pegboard.core.model.databases import FULL_ACCESS, DatabaseAccess, QueryLimits
+from pegboard.providers.database.mysql.engine import MysqlEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

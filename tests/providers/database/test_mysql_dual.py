@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 from tests.providers.database.mysql_shop import Shop
 
-from pegboard.core.database import FULL_ACCESS, DatabaseAccess, NamePattern, QueryLimits, QueryRows, parse_name_pattern
-from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
+from pegboard.core.databases.rows import QueryRows
+from pegboard.core.model.databases import FULL_ACCESS, DatabaseAccess, NamePattern, QueryLimits, parse_name_pattern
+from pegboard.providers.database.mysql.engine import MysqlEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

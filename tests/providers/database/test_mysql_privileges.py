@@ -8,19 +8,11 @@ import pytest
 from tests.providers.database import mysql_shop
 from tests.providers.database.mysql_shop import Shop, access
 
-from pegboard.core.database import (
-    FULL_ACCESS,
-    DatabaseAccess,
-    DatabaseFinding,
-    FindingSeverity,
-    QueryLimits,
-    QueryRows,
-    StatementFailure,
-    StatementRefusal,
-)
+from pegboard.core.databases.rows import DatabaseFinding, FindingSeverity, QueryRows, StatementFailure, StatementRefusal
+from pegboard.core.model.databases import FULL_ACCESS, DatabaseAccess, QueryLimits
 from pegboard.ports.databases import SourceError
-from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
-from pegboard.providers.builtin.database.mysql.privileges import MysqlGrant, parse_grants
+from pegboard.providers.database.mysql.engine import MysqlEngine
+from pegboard.providers.database.mysql.privileges import MysqlGrant, parse_grants
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -8,16 +8,10 @@ from hypothesis import strategies as st
 from tests.providers.database.mysql_attacks import BENIGN, FUNCTIONS, WRITES
 from tests.providers.database.mysql_shop import Shop, access
 
-from pegboard.core.database import (
-    FULL_ACCESS,
-    QueryLimits,
-    QueryRows,
-    StatementFailure,
-    StatementFault,
-    StatementRefusal,
-)
-from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
-from pegboard.providers.builtin.database.mysql.statement import MysqlStatement, read_statement
+from pegboard.core.databases.rows import QueryRows, StatementFailure, StatementFault, StatementRefusal
+from pegboard.core.model.databases import FULL_ACCESS, QueryLimits
+from pegboard.providers.database.mysql.engine import MysqlEngine
+from pegboard.providers.database.mysql.statement import MysqlStatement, read_statement
 
 TOKENS = [re.findall(r"\w+|'[^']*'|\S", text) for text in (*WRITES, *FUNCTIONS, *BENIGN)]
 TOKEN = st.sampled_from(sorted({token for text in TOKENS for token in text}))

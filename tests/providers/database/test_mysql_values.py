@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.providers.database.mysql_shop import Shop
 
-from pegboard.core.database import FULL_ACCESS, QueryLimits, QueryRows
-from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
+from pegboard.core.databases.rows import QueryRows
+from pegboard.core.model.databases import FULL_ACCESS, QueryLimits
+from pegboard.providers.database.mysql.engine import MysqlEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

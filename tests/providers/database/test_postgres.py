@@ -11,24 +11,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.providers.database.postgres_shop import Shop
 
-from pegboard.core.database import (
-    FULL_ACCESS,
+from pegboard.core.databases.rows import (
     FindingSeverity,
-    QueryLimits,
     QueryRows,
     ResultColumn,
     ResultTruncation,
     StatementFailure,
     StatementFault,
     StatementRefusal,
+    ValueFormat,
 )
-from pegboard.core.database.values import ValueFormat
+from pegboard.core.model.databases import FULL_ACCESS, QueryLimits
 from pegboard.ports.databases import SourceError
-from pegboard.providers.builtin.database.postgres import connection
-from pegboard.providers.builtin.database.postgres.connection import AS_TEXT
-from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
-from pegboard.providers.builtin.database.postgres.statement import read_statement
-from pegboard.providers.builtin.database.server import MAX_STATEMENT_LENGTH
+from pegboard.providers.database.postgres import connection
+from pegboard.providers.database.postgres.connection import AS_TEXT
+from pegboard.providers.database.postgres.engine import PostgresEngine
+from pegboard.providers.database.postgres.statement import read_statement
+from pegboard.providers.database.server import MAX_STATEMENT_LENGTH
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -234,8 +233,8 @@ async def test_a_process_that_is_killed_leaves_no_transaction_open(shop: Shop, t
     program = tmp_path / "asking.py"
     program.write_text(
         "import anyio\n"
-        "from pegboard.core.database import FULL_ACCESS, QueryLimits\n"
-        "from pegboard.providers.builtin.database.postgres.engine import PostgresEngine\n"
+        "from pegboard.core.databases import FULL_ACCESS, QueryLimits\n"
+        "from pegboard.providers.database.postgres.engine import PostgresEngine\n"
         f"anyio.run(PostgresEngine({shop.reader!r}, FULL_ACCESS).run, {ENDLESS!r}, (), QueryLimits(seconds=60))\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -8,17 +8,9 @@ from tests.providers.database.corpus import corpus, held
 from tests.providers.database.postgres_attacks import BENIGN, FUNCTIONS, OPEN, ROADS, WRITES
 from tests.providers.database.postgres_shop import SHUT, Shop
 
-from pegboard.core.database import (
-    FULL_ACCESS,
-    DatabaseAccess,
-    QueryAnswer,
-    QueryLimits,
-    QueryRows,
-    StatementFailure,
-    StatementFault,
-    StatementRefusal,
-)
-from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
+from pegboard.core.databases.rows import QueryAnswer, QueryRows, StatementFailure, StatementFault, StatementRefusal
+from pegboard.core.model.databases import FULL_ACCESS, DatabaseAccess, QueryLimits
+from pegboard.providers.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -6,8 +6,8 @@ import pytest
 from tests.providers.database.postgres_extensions import BENIGN, BENIGN_VECTOR, HAND, LIMITS, ExtendedShop
 from tests.servers.debian_postgres import debian_postgres
 
-from pegboard.core.database import QueryRows
-from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
+from pegboard.core.databases.rows import QueryRows
+from pegboard.providers.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -6,9 +6,10 @@ import anyio
 import pytest
 from tests.providers.database.postgres_shop import Shop, access, make_shop
 
-from pegboard.core.database import FindingSeverity, QueryLimits, QueryRows, StatementRefusal
+from pegboard.core.databases.rows import FindingSeverity, QueryRows, StatementRefusal
+from pegboard.core.model.databases import QueryLimits
 from pegboard.ports.databases import SourceError
-from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
+from pegboard.providers.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

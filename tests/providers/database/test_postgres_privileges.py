@@ -8,20 +8,18 @@ import asyncpg
 import pytest
 from tests.providers.database.postgres_shop import SHUT, Shop, access, make_shop
 
-from pegboard.core.database import (
-    FULL_ACCESS,
-    DatabaseAccess,
+from pegboard.core.databases.rows import (
     DatabaseCheck,
     FindingSeverity,
-    QueryLimits,
     QueryRows,
     StatementFailure,
     StatementFault,
     StatementRefusal,
 )
+from pegboard.core.model.databases import FULL_ACCESS, DatabaseAccess, QueryLimits
 from pegboard.ports.databases import SourceError
-from pegboard.providers.builtin.database.common import NEEDS_WRITE
-from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
+from pegboard.providers.database.common import NEEDS_WRITE
+from pegboard.providers.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

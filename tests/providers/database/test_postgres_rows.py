@@ -7,9 +7,10 @@ import pytest
 from tests.providers.database.postgres_shop import Shop, make_shop
 from tests.providers.database.test_postgres import LIMITS
 
-from pegboard.core.database import FULL_ACCESS, QueryRows
+from pegboard.core.databases.rows import QueryRows
+from pegboard.core.model.databases import FULL_ACCESS
 from pegboard.ports.databases import DatabaseEngine
-from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
+from pegboard.providers.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -6,8 +6,8 @@ from tests.providers.database import mysql_shop, postgres_shop
 from tests.providers.database.test_mysql_attacks import closed
 from tests.support.roads import gone
 
-from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
-from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
+from pegboard.providers.database.mysql.engine import MysqlEngine
+from pegboard.providers.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

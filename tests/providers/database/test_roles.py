@@ -12,9 +12,10 @@ import pytest
 from tests.cli.terminal import Done, board, program
 from tests.providers.database import mysql_shop
 
-from pegboard.core.database import FULL_ACCESS, QueryLimits, QueryRows
-from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
-from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
+from pegboard.core.databases.rows import QueryRows
+from pegboard.core.model.databases import FULL_ACCESS, QueryLimits
+from pegboard.providers.database.mysql.engine import MysqlEngine
+from pegboard.providers.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -3,20 +3,12 @@
 import pytest
 from tests.providers.database import mysql_shop, postgres_shop
 
-from pegboard.core.database import (
-    DatabaseAccess,
-    NamePattern,
-    QueryAnswer,
-    QueryLimits,
-    StatementFailure,
-    StatementFault,
-    StatementRefusal,
-    parse_name_pattern,
-)
+from pegboard.core.databases.rows import QueryAnswer, StatementFailure, StatementFault, StatementRefusal
+from pegboard.core.model.databases import DatabaseAccess, NamePattern, QueryLimits, parse_name_pattern
 from pegboard.ports.databases import DatabaseEngine
-from pegboard.providers.builtin.database.common import NEEDS_WRITE
-from pegboard.providers.builtin.database.mysql.engine import MysqlEngine
-from pegboard.providers.builtin.database.postgres.engine import PostgresEngine
+from pegboard.providers.database.common import NEEDS_WRITE
+from pegboard.providers.database.mysql.engine import MysqlEngine
+from pegboard.providers.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

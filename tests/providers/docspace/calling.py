@@ -12,13 +12,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from pegboard.core.call import AdmittedCall, ToolCall, ToolFailure, ToolSuccess
-from pegboard.core.catalogue import ProviderStart
-from pegboard.core.docspace import ApiKey, CallerCredentialRules, DocSpaceAccess, DocSpaceMisconfiguration
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolsetId, ToolsetKey, WireName
-from pegboard.core.tool import Json
-from pegboard.ports import Progress, Provider
-from pegboard.providers.docspace import TOOLSETS, DocSpaceContext, DocSpaceLimits, docspace_tools
+from pegboard.core.calls.call import AdmittedCall, ToolCall, ToolFailure, ToolSuccess
+from pegboard.core.docspace.credentials import ApiKey, DocSpaceAccess
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import ProviderStart
+from pegboard.core.model.docspace import CallerCredentialRules, DocSpaceMisconfiguration
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, ToolsetId, ToolsetKey, WireName
+from pegboard.ports.providers import Progress, Provider
+from pegboard.providers.docspace import docspace_tools
+from pegboard.providers.docspace.limits import DocSpaceLimits
+from pegboard.providers.docspace.provider import TOOLSETS, DocSpaceContext
 
 PATIENCE = 40
 """Seconds until a test gives up. Far more than anything here takes, because the machine may be busy."""

@@ -8,9 +8,9 @@ from starlette.responses import PlainTextResponse, RedirectResponse
 from tests.docspace.stand_in import BOB_KEY, listening, stand_in
 from tests.providers.docspace.calling import Script, ada, enveloped, hung_up
 
-from pegboard.core.address import Address
-from pegboard.core.docspace import CallerCredentialRules
-from pegboard.providers.docspace import bounds
+from pegboard.core.model.docspace import CallerCredentialRules
+from pegboard.core.model.network_address import Address
+from pegboard.providers.docspace import client as bounds
 
 pytestmark = pytest.mark.anyio
 FILE: dict[str, Any] = {"fileId": 101, "filters": {"fields": ["title"]}}

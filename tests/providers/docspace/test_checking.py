@@ -6,12 +6,11 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from pegboard.core.tool import Json
-from pegboard.providers.docspace.checking import ValueSender, decode_base64, response_issues, validate_arguments
+from pegboard.core.json.values import Json
+from pegboard.providers.docspace.limits import DocSpaceError
+from pegboard.providers.docspace.models import FILE, PEOPLE, DocSpaceTool
 from pegboard.providers.docspace.provider import TOOLSETS
-from pegboard.providers.docspace.shapes import FILE, PEOPLE
-from pegboard.providers.docspace.tool import DocSpaceTool
-from pegboard.providers.docspace.trouble import DocSpaceError
+from pegboard.providers.docspace.validation import ValueSender, decode_base64, response_issues, validate_arguments
 
 TOOLS = {tool.name: tool for tools in TOOLSETS.values() for tool in tools}
 

@@ -12,8 +12,9 @@ from starlette.responses import Response
 from tests.docspace.stand_in import Fault, Hold, listening, stand_in
 from tests.providers.docspace.calling import NOW, QUICK, Script, ada, enveloped, hung_up
 
-from pegboard.core.docspace import AccessToken, DocSpaceAccess, DocSpaceMisconfiguration
-from pegboard.providers.docspace import DocSpaceLimits
+from pegboard.core.docspace.credentials import AccessToken, DocSpaceAccess
+from pegboard.core.model.docspace import DocSpaceMisconfiguration
+from pegboard.providers.docspace.limits import DocSpaceLimits
 
 pytestmark = pytest.mark.anyio
 FILE: dict[str, Any] = {"fileId": 101, "filters": {"fields": ["id"]}}

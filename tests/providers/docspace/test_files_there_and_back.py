@@ -10,9 +10,11 @@ from starlette.responses import JSONResponse, Response
 from tests.docspace.stand_in import ADA, Fault, Hold, listening, stand_in
 from tests.providers.docspace.calling import Cut, Script, ada, enveloped, hung_up
 
-from pegboard.core.tool import Json
-from pegboard.providers.docspace import DocSpaceLimits, operations, uploading
-from pegboard.providers.docspace.uploading import file_extension
+from pegboard.core.json.values import Json
+from pegboard.providers.docspace import files as uploading
+from pegboard.providers.docspace import operations
+from pegboard.providers.docspace.files import file_extension
+from pegboard.providers.docspace.limits import DocSpaceLimits
 
 pytestmark = pytest.mark.anyio
 PIECE = "POST /ChunkedUploader.ashx?uid="

@@ -8,7 +8,8 @@ import pytest
 from tests.docspace.stand_in import ADA, ARCHIVE, TRASH, Fault, Hold, listening, stand_in
 from tests.providers.docspace.calling import Cut, Script, ada, enveloped, hung_up
 
-from pegboard.providers.docspace import DocSpaceLimits, operations
+from pegboard.providers.docspace import operations
+from pegboard.providers.docspace.limits import DocSpaceLimits
 
 pytestmark = pytest.mark.anyio
 POLL = "GET /api/2.0/files/fileops"

@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 from tests.docspace.stand_in import ADA_KEY, BOB_KEY, PAT, listening, stand_in
 from tests.providers.docspace.calling import Script, ada, clock, enveloped, hung_up
 
-from pegboard.core.catalogue import ProviderDown, ProviderOff, ProviderStart, ProviderUp
-from pegboard.core.docspace import ApiKey, CallerCredentialRules, DocSpaceAccess, DocSpaceMisconfiguration
-from pegboard.core.ids import ToolsetId, ToolsetKey
-from pegboard.core.tool import Json
-from pegboard.providers.docspace import TOOLSETS, DocSpaceContext, docspace_tools
-from pegboard.providers.docspace.asking import query_string
-from pegboard.providers.docspace.checking import ValueSender, response_issues, validate_arguments
-from pegboard.providers.docspace.tool import DocSpaceTool
+from pegboard.core.docspace.credentials import ApiKey, DocSpaceAccess
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import ProviderDown, ProviderOff, ProviderStart, ProviderUp
+from pegboard.core.model.docspace import CallerCredentialRules, DocSpaceMisconfiguration
+from pegboard.core.model.ids import ToolsetId, ToolsetKey
+from pegboard.providers.docspace import docspace_tools
+from pegboard.providers.docspace.api import query_string
+from pegboard.providers.docspace.models import DocSpaceTool
+from pegboard.providers.docspace.provider import TOOLSETS, DocSpaceContext
+from pegboard.providers.docspace.validation import ValueSender, response_issues, validate_arguments
 
 TOOLS = {tool.name: tool for tools in TOOLSETS.values() for tool in tools}
 READING = {

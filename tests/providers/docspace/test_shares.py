@@ -10,11 +10,15 @@ from starlette.responses import Response
 from tests.docspace.stand_in import ADA_KEY, Hold, StandIn, listening, stand_in
 from tests.providers.docspace.calling import PATIENCE, Script, ada, clock, enveloped, hung_up
 
-from pegboard.core.docspace import ApiKey, DocSpaceAccess
-from pegboard.providers.docspace import DocSpaceLimits
+from pegboard.core.docspace.credentials import ApiKey, DocSpaceAccess
 from pegboard.providers.docspace.client import DocSpaceClient, DocSpaceRequest
-from pegboard.providers.docspace.shares import LARGE_ANSWER_BYTES, MAX_LARGE_ANSWERS_PER_PLACE, MAX_REQUESTS_PER_PLACE
-from pegboard.providers.docspace.trouble import DocSpaceError
+from pegboard.providers.docspace.limits import (
+    LARGE_ANSWER_BYTES,
+    MAX_LARGE_ANSWERS_PER_PLACE,
+    MAX_REQUESTS_PER_PLACE,
+    DocSpaceError,
+    DocSpaceLimits,
+)
 
 pytestmark = pytest.mark.anyio
 FILE: dict[str, Any] = {"fileId": 101, "filters": {"fields": ["id"]}}

@@ -13,20 +13,18 @@ from benchmarks.sql_attacks.embedded import DuckdbStage, SqliteStage
 from benchmarks.sql_attacks.judging import Judge
 from benchmarks.sql_attacks.stage import Stage
 
-from pegboard.core.database import (
-    DatabaseAccess,
+from pegboard.core.databases.rows import (
     DatabaseCheck,
-    DatabaseSchema,
-    Dialect,
     QueryAnswer,
-    QueryLimits,
     QueryRows,
     ResultColumn,
     RowCollector,
     StatementFailure,
 )
+from pegboard.core.databases.schema import DatabaseSchema
+from pegboard.core.model.databases import DatabaseAccess, Dialect, QueryLimits
 from pegboard.ports.databases import DatabaseEngine, Parameters
-from pegboard.providers.builtin.database.duckdb.statement import provide_time_zones
+from pegboard.providers.database.duckdb.statement import provide_time_zones
 
 GIVEN = Path(__file__).parents[2] / "corpus" / "sql_attacks.json"
 OWN = Path(__file__).parent / "own.json"

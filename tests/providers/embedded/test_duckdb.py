@@ -9,24 +9,19 @@ import anyio
 import duckdb
 import pytest
 
-from pegboard.core.database import (
-    FULL_ACCESS,
-    DatabaseAccess,
-    DatabaseTable,
-    ForeignKey,
-    QueryLimits,
+from pegboard.core.databases.rows import (
     QueryRows,
     ResultColumn,
     StatementFailure,
     StatementFault,
     StatementRefusal,
-    TableColumn,
-    TableName,
+    ValueFormat,
 )
-from pegboard.core.database.values import ValueFormat
+from pegboard.core.databases.schema import DatabaseTable, ForeignKey, TableColumn, TableName
+from pegboard.core.model.databases import FULL_ACCESS, DatabaseAccess, QueryLimits
 from pegboard.ports.databases import DatabaseEngine, Parameters
-from pegboard.providers.builtin.database.common import parameter_count_message
-from pegboard.providers.builtin.database.worker.engine import duckdb_engine
+from pegboard.providers.database.common import parameter_count_message
+from pegboard.providers.database.worker.engine import duckdb_engine
 
 pytestmark = pytest.mark.anyio
 SHOP = """

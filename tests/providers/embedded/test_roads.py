@@ -10,16 +10,10 @@ import duckdb
 import pytest
 from tests.support.roads import LIMITS, gone
 
-from pegboard.core.database import (
-    DatabaseAccess,
-    NamePattern,
-    QueryRows,
-    StatementFailure,
-    StatementFault,
-    parse_name_pattern,
-)
+from pegboard.core.databases.rows import QueryRows, StatementFailure, StatementFault
+from pegboard.core.model.databases import DatabaseAccess, NamePattern, parse_name_pattern
 from pegboard.ports.databases import DatabaseEngine
-from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
+from pegboard.providers.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio
 

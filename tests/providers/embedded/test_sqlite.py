@@ -8,27 +8,20 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard.core.database import (
-    FULL_ACCESS,
-    DatabaseAccess,
-    DatabaseTable,
+from pegboard.core.databases.rows import (
     FindingSeverity,
-    ForeignKey,
-    NamePattern,
-    QueryLimits,
     QueryRows,
     ResultColumn,
     StatementFailure,
     StatementFault,
     StatementRefusal,
-    TableColumn,
-    TableName,
-    parse_name_pattern,
+    ValueFormat,
 )
-from pegboard.core.database.values import ValueFormat
-from pegboard.core.folded import Json
+from pegboard.core.databases.schema import DatabaseTable, ForeignKey, TableColumn, TableName
+from pegboard.core.json.values import Json
+from pegboard.core.model.databases import FULL_ACCESS, DatabaseAccess, NamePattern, QueryLimits, parse_name_pattern
 from pegboard.ports.databases import DatabaseEngine, Parameters, SourceError
-from pegboard.providers.builtin.database.worker.engine import sqlite_engine
+from pegboard.providers.database.worker.engine import sqlite_engine
 
 pytestmark = pytest.mark.anyio
 SHOP = """

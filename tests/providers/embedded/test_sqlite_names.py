@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from tests.providers.embedded.test_sqlite import _closed, failed, made, opened, rows
 
-from pegboard.core.database import FULL_ACCESS, QueryLimits, QueryRows, StatementFault, StatementRefusal
+from pegboard.core.databases.rows import QueryRows, StatementFault, StatementRefusal
+from pegboard.core.model.databases import FULL_ACCESS, QueryLimits
 
 pytestmark = pytest.mark.anyio
 

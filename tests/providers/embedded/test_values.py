@@ -10,16 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pegboard.core.database import (
-    FULL_ACCESS,
-    QueryLimits,
-    QueryRows,
-    StatementFailure,
-    StatementFault,
-    StatementRefusal,
-)
+from pegboard.core.databases.rows import QueryRows, StatementFailure, StatementFault, StatementRefusal
+from pegboard.core.model.databases import FULL_ACCESS, QueryLimits
 from pegboard.ports.databases import DatabaseEngine
-from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
+from pegboard.providers.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio
 

@@ -7,18 +7,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard.core.database import (
-    FULL_ACCESS,
-    DatabaseAccess,
-    NamePattern,
-    QueryAnswer,
-    QueryLimits,
-    QueryRows,
-    StatementRefusal,
-    parse_name_pattern,
-)
-from pegboard.providers.builtin.database.common import NEEDS_WRITE
-from pegboard.providers.builtin.database.worker.engine import sqlite_engine
+from pegboard.core.databases.rows import QueryAnswer, QueryRows, StatementRefusal
+from pegboard.core.model.databases import FULL_ACCESS, DatabaseAccess, NamePattern, QueryLimits, parse_name_pattern
+from pegboard.providers.database.common import NEEDS_WRITE
+from pegboard.providers.database.worker.engine import sqlite_engine
 
 pytestmark = pytest.mark.anyio
 SHOP = """

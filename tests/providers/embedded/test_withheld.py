@@ -13,19 +13,10 @@ import pytest
 from benchmarks.sql_attacks import shop
 from benchmarks.sql_attacks.case import read
 
-from pegboard.core.database import (
-    FULL_ACCESS,
-    DatabaseAccess,
-    NamePattern,
-    QueryAnswer,
-    QueryLimits,
-    QueryRows,
-    StatementFailure,
-    StatementRefusal,
-    parse_name_pattern,
-)
+from pegboard.core.databases.rows import QueryAnswer, QueryRows, StatementFailure, StatementRefusal
+from pegboard.core.model.databases import FULL_ACCESS, DatabaseAccess, NamePattern, QueryLimits, parse_name_pattern
 from pegboard.ports.databases import DatabaseEngine
-from pegboard.providers.builtin.database.worker.engine import duckdb_engine, sqlite_engine
+from pegboard.providers.database.worker.engine import duckdb_engine, sqlite_engine
 
 pytestmark = pytest.mark.anyio
 HERE = Path(__file__).parent

@@ -11,19 +11,17 @@ import anyio
 import psutil
 import pytest
 
-from pegboard.core.database import (
+from pegboard.core.databases.rows import QueryRows, StatementFailure, StatementFault
+from pegboard.core.model.databases import (
     FULL_ACCESS,
     DatabaseAccess,
     Dialect,
     NamePattern,
     QueryLimits,
-    QueryRows,
-    StatementFailure,
-    StatementFault,
     parse_name_pattern,
 )
-from pegboard.providers.builtin.database.worker.engine import WorkerEngine, sqlite_engine
-from pegboard.providers.builtin.database.worker.frames import WorkerSetup
+from pegboard.providers.database.worker.engine import WorkerEngine, sqlite_engine
+from pegboard.providers.database.worker.frames import WorkerSetup
 
 pytestmark = pytest.mark.anyio
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
@@ -185,8 +183,8 @@ def _worked(pid: int) -> float:
 
 GATEWAY = """
 import sys, anyio
-from pegboard.core.database import FULL_ACCESS, QueryLimits
-from pegboard.providers.builtin.database.worker.engine import sqlite_engine
+from pegboard.core.databases import FULL_ACCESS, QueryLimits
+from pegboard.providers.database.worker.engine import sqlite_engine
 
 async def main():
     engine = sqlite_engine(sys.argv[1], FULL_ACCESS, writes=True)

@@ -14,9 +14,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 from tests.providers.web import served
 
+from pegboard.config.keys.features import EmbeddingEndpoint
 from pegboard.config.references import expander
-from pegboard.config.search_keys import EmbeddingEndpoint
-from pegboard.ports import EncodingError
+from pegboard.ports.models import EncodingError
 from pegboard.providers.embedding.endpoint import EndpointEncoder
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ import onnxruntime
 import pytest
 from numpy.typing import NDArray
 
-from pegboard.providers.embedding.network import (
+from pegboard.providers.embedding.convert import (
     EMBEDDING,
     HEADS,
     IDS,
@@ -18,9 +18,12 @@ from pegboard.providers.embedding.network import (
     MAX_POSITIONS,
     WIDTH,
     build_network,
+    model,
+    node,
+    read_weights,
+    tensor,
+    value,
 )
-from pegboard.providers.embedding.protobuf import model, node, tensor, value
-from pegboard.providers.embedding.safetensors import read_weights
 
 Floats: TypeAlias = NDArray[np.float32]
 

@@ -19,19 +19,18 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 from tests.providers.web import served
 
-from pegboard.ports import EncodingError
-from pegboard.providers.embedding import setting_up
-from pegboard.providers.embedding.fetching import ModelSetupError, _largest_file_bytes
-from pegboard.providers.embedding.minilm import MiniLmEncoder
-from pegboard.providers.embedding.model import (
+from pegboard.ports.models import EncodingError
+from pegboard.providers.embedding import setup as setting_up
+from pegboard.providers.embedding.minilm import (
     PACKAGE,
     VOCABULARY_SOURCE,
     WEIGHTS_SOURCE,
     WHEEL,
+    MiniLmEncoder,
     is_set_up,
     model_folder,
 )
-from pegboard.providers.embedding.setting_up import SetupStep, set_up_model
+from pegboard.providers.embedding.setup import ModelSetupError, SetupStep, _largest_file_bytes, set_up_model
 
 pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).parents[3]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.providers.embedding.wordpiece import WordPiece, split_words
+from pegboard.providers.embedding.inference import WordPiece, split_words
 
 VOCABULARY = {
     word: number

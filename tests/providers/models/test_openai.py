@@ -14,9 +14,9 @@ import anyio
 import pytest
 from tests.servers.model import Character, ModelServer, Raw, Turn, echo, script
 
-from pegboard.config.chat_keys import ModelServerSettings
+from pegboard.config.keys.features import ModelServerSettings
 from pegboard.config.references import expander
-from pegboard.core.tool import JsonObject
+from pegboard.core.json.values import JsonObject
 from pegboard.ports.models import (
     ModelFault,
     ModelServerError,
@@ -27,9 +27,7 @@ from pegboard.ports.models import (
     ToolCallPiece,
     UsagePiece,
 )
-from pegboard.providers.models.events import EventSplitter
-from pegboard.providers.models.openai import OpenAiServer
-from pegboard.providers.models.pieces import PieceParser
+from pegboard.providers.model_servers.openai import EventSplitter, OpenAiServer, PieceParser
 
 pytestmark = pytest.mark.anyio
 PATIENCE = 30.0

@@ -12,9 +12,9 @@ import psutil
 import pytest
 from tests.providers.python.toolsets import described, entries, failed, structured, text_of, workers, working, written
 
-from pegboard.core.call import Outcome, ProviderFailure
-from pegboard.core.catalogue import ProviderUp
-from pegboard.core.own import ToolsetLimits
+from pegboard.core.calls.call import Outcome, ProviderFailure
+from pegboard.core.model.catalogue import ProviderUp
+from pegboard.core.model.tool import ToolsetLimits
 
 pytestmark = pytest.mark.anyio
 
@@ -227,7 +227,7 @@ async def test_a_restart_starts_it_anew_and_ends_calls_with_a_word(accidents: Pa
 GATEWAY = """
 import asyncio, sys
 from pathlib import Path
-from pegboard.ports.describing import FunctionEntry
+from pegboard.ports.providers import FunctionEntry
 from pegboard.providers.python.process import PythonWorkerProcess, PythonWorkerSetup, WorkerCall
 
 async def main():

@@ -10,12 +10,12 @@ import pytest
 from tests.providers.python.toolsets import KEY, failed, structured, text_of, workers, working, written
 from tests.support.sentences import unfit_arguments
 
-from pegboard.core.call import ProviderFailure, ToolSuccess
-from pegboard.core.catalogue import Listing, ProviderOff, ProviderUp
-from pegboard.core.ids import ToolId
-from pegboard.core.own import ToolsetLimits
-from pegboard.core.server import StartOnDemand, StartWithGateway
-from pegboard.ports import Provider
+from pegboard.core.calls.call import ProviderFailure, ToolSuccess
+from pegboard.core.model.catalogue import Listing, ProviderOff, ProviderUp
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.server import StartOnDemand, StartWithGateway
+from pegboard.core.model.tool import ToolsetLimits
+from pegboard.ports.providers import Provider
 from pegboard.providers.python.provider import PythonTools
 
 pytestmark = pytest.mark.anyio

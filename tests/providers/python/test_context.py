@@ -8,10 +8,10 @@ import anyio.to_thread
 import pytest
 from tests.providers.python.toolsets import failed, text_of, workers, working, written
 
-from pegboard.core.catalogue import ProviderDown
-from pegboard.core.own import ToolsetLimits
-from pegboard.core.tool import Json
-from pegboard.ports import UnresolvedReference
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import ProviderDown
+from pegboard.core.model.tool import ToolsetLimits
+from pegboard.ports.providers import UnresolvedReference
 
 pytestmark = pytest.mark.anyio
 

@@ -6,10 +6,10 @@ import pytest
 from tests.providers.python.toolsets import entries, workers, written
 from tests.providers.running import nothing_left
 
-from pegboard.core.own import ToolsetLimits
-from pegboard.core.tool import JsonObject, ToolSpec
-from pegboard.ports.describing import DescribedTool, FunctionEntry, ToolDescriber, ToolDescriptionError
-from pegboard.providers.python.describing import Describer
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.tool import ToolsetLimits, ToolSpec
+from pegboard.ports.providers import DescribedTool, FunctionEntry, ToolDescriber, ToolDescriptionError
+from pegboard.providers.python.describe import Describer
 from pegboard.providers.python.environments import Environments
 
 pytestmark = pytest.mark.anyio

@@ -12,11 +12,10 @@ import pytest
 from tests.providers.python.toolsets import entries, structured, text_of, working, written
 from tests.providers.python.wheels import wheel
 
-from pegboard.core.catalogue import ProviderDown
-from pegboard.core.own import PythonTool
-from pegboard.core.tool import ToolSpec
-from pegboard.ports.describing import ToolDescriptionError
-from pegboard.providers.python.describing import Describer
+from pegboard.core.model.catalogue import ProviderDown
+from pegboard.core.model.tool import PythonTool, ToolSpec
+from pegboard.ports.providers import ToolDescriptionError
+from pegboard.providers.python.describe import Describer
 from pegboard.providers.python.environments import EnvironmentBuildError, Environments
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

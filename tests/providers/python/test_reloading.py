@@ -6,11 +6,11 @@ import anyio
 import pytest
 from tests.providers.python.toolsets import KEY, described, entries, structured, text_of, working, written
 
-from pegboard.core.call import Outcome, ProviderFailure
-from pegboard.core.catalogue import Listing, ListingProblem, ProviderDown, ProviderUp
-from pegboard.core.ids import ToolId
-from pegboard.core.server import StartWithGateway
-from pegboard.ports.describing import ManifestEntries, ToolDescriptionError
+from pegboard.core.calls.call import Outcome, ProviderFailure
+from pegboard.core.model.catalogue import Listing, ListingProblem, ProviderDown, ProviderUp
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.server import StartWithGateway
+from pegboard.ports.providers import ManifestEntries, ToolDescriptionError
 
 pytestmark = pytest.mark.anyio
 

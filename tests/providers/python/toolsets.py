@@ -12,15 +12,14 @@ import anyio
 import psutil
 from tests.providers.running import PATIENCE, nothing_left
 
-from pegboard.core.call import AdmittedCall, Outcome, ToolCall, ToolFailure, ToolSuccess
-from pegboard.core.catalogue import Listing, ProviderAsleep, ProviderUp
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, ToolId, ToolsetId, ToolsetKey, WireName
-from pegboard.core.own import OwnTools, PythonTool, ToolsetLimits
-from pegboard.core.server import DeclaredAt, Server, StartOnDemand, StartPolicy, Timeouts
-from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.ports import ClientPeer, Progress, UnresolvedReference
-from pegboard.ports.describing import FunctionEntry
-from pegboard.providers.python.describing import Describer
+from pegboard.core.calls.call import AdmittedCall, Outcome, ToolCall, ToolFailure, ToolSuccess
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import Listing, ProviderAsleep, ProviderUp
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, ToolId, ToolsetId, ToolsetKey, WireName
+from pegboard.core.model.server import DeclaredAt, Server, StartOnDemand, StartPolicy, Timeouts
+from pegboard.core.model.tool import OwnTools, PythonTool, Tool, ToolsetLimits, ToolSpec
+from pegboard.ports.providers import ClientPeer, FunctionEntry, Progress, UnresolvedReference
+from pegboard.providers.python.describe import Describer
 from pegboard.providers.python.environments import Environments
 from pegboard.providers.python.provider import PythonTools, ReadEntries
 

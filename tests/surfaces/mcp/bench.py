@@ -8,12 +8,13 @@ from typing import TypeAlias
 
 import anyio
 
-from pegboard.core.call import AdmittedCall, Arguments, Outcome, ToolFailure, ToolSuccess
-from pegboard.core.catalogue import Health, Listing, ProviderDown, ProviderStart, ProviderUp
-from pegboard.core.ids import ServerKey, SourceKey, ToolId
-from pegboard.core.server import Server
-from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.ports import ChangeCallback, ClientPeer, Progress, ResourceProvider
+from pegboard.core.calls.call import AdmittedCall, Arguments, Outcome, ToolFailure, ToolSuccess
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import Health, Listing, ProviderDown, ProviderStart, ProviderUp
+from pegboard.core.model.ids import ServerKey, SourceKey, ToolId
+from pegboard.core.model.server import Server
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.ports.providers import ChangeCallback, ClientPeer, Progress, ResourceProvider
 
 SINCE = datetime(2026, 1, 1, tzinfo=UTC)
 

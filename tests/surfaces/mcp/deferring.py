@@ -13,10 +13,9 @@ from tests.surfaces.mcp.places import LEGACY, http_client, served, stdio_paramet
 from tests.surfaces.mcp.test_search import body
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
-from pegboard.surfaces.mcp.conversation import HANDLE_META_KEY
-from pegboard.surfaces.mcp.deferred import DeferredPresentation
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
-from pegboard.surfaces.mcp.paths import McpPaths
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint, McpPaths
+from pegboard.surfaces.mcp.presentations.base import HANDLE_META_KEY
+from pegboard.surfaces.mcp.presentations.deferred_tools import DeferredPresentation
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 OWN = ["tool_search", "call_tool"]

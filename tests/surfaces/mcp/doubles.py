@@ -5,12 +5,21 @@ from datetime import datetime
 
 import anyio
 
-from pegboard.core.activity import DecisionRecord
-from pegboard.core.call import CallRecord
-from pegboard.core.ids import PrincipalId
-from pegboard.core.policy import PolicyDecisions
-from pegboard.ports import AuditQuery, AuditRow, NewerPage, OlderPage, SavedVersion, StaleVersion
-from pegboard.ports.summing import ActivityBreakdown, ActivityGroup, ActivitySummary, TimeBuckets
+from pegboard.core.calls.activity import DecisionRecord
+from pegboard.core.calls.call import CallRecord
+from pegboard.core.model.ids import PrincipalId
+from pegboard.core.policy.policy import PolicyDecisions
+from pegboard.ports.audit import (
+    ActivityBreakdown,
+    ActivityGroup,
+    ActivitySummary,
+    AuditQuery,
+    AuditRow,
+    NewerPage,
+    OlderPage,
+    TimeBuckets,
+)
+from pegboard.ports.stores import SavedVersion, StaleVersion
 
 
 class MemoryStore:

@@ -31,13 +31,13 @@ from tests.surfaces.mcp.doubles import MemoryAudit, MemoryStore
 from tests.surfaces.mcp.places import MODERN, http_client, served
 from tests.surfaces.mcp.workshop import HERE, Workshop, key
 
-from pegboard.core.catalogue import ProviderUp
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.server import Connection, Http, ProtocolMode, Server, Stdio, Timeouts, Transport, Trust
-from pegboard.core.toolset import Toolset
+from pegboard.core.model.catalogue import ProviderUp
+from pegboard.core.model.server import Connection, Http, ProtocolMode, Server, Stdio, Timeouts, Transport, Trust
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import DeclaredSettings
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.providers.mcp import McpServerProvider as Provider
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
+from pegboard.providers.mcp.provider import McpServerProvider as Provider
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 CURIOUS = key("curious")

@@ -15,11 +15,10 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.support.fork_server import python
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
-from pegboard.surfaces.listening import WebServer, bind_socket
-from pegboard.surfaces.listening.connection import protocol_factory
-from pegboard.surfaces.mcp.door import RequestChecks
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
-from pegboard.surfaces.mcp.paths import McpPaths
+from pegboard.surfaces.http.protocol import protocol_factory
+from pegboard.surfaces.http.server import WebServer, bind_socket
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint, McpPaths
+from pegboard.surfaces.mcp.request_checks import RequestChecks
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 ROOT = Path(__file__).parents[3]

@@ -7,12 +7,12 @@ from typing import TypeAlias
 
 import msgspec
 
-from pegboard.core.call import NeedsInput, ToolCall, ToolSuccess
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, WireName
-from pegboard.core.tool import Json, JsonObject
-from pegboard.core.view import View
-from pegboard.ports import ClientPeer, Progress
-from pegboard.surfaces.mcp.answer import CallOutcome
+from pegboard.core.calls.call import NeedsInput, ToolCall, ToolSuccess
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, WireName
+from pegboard.core.model.selection import View
+from pegboard.ports.providers import ClientPeer, Progress
+from pegboard.surfaces.mcp.results import CallOutcome
 
 Course: TypeAlias = Callable[[ToolCall, ClientPeer, Progress | None], Awaitable[CallOutcome]]
 DONE = ToolSuccess(b'{"content":[]}')

@@ -17,13 +17,13 @@ from tests.surfaces.mcp.doubles import MemoryAudit, MemoryStore
 from tests.surfaces.mcp.places import DEADLINE, MODERN, ROOT, http_client, served
 from tests.surfaces.mcp.workshop import HERE, Workshop, key
 
-from pegboard.core.commands import Command
-from pegboard.core.ids import LOCAL_PRINCIPAL, ServerKey
-from pegboard.core.policy import DeclaredSettings, Policy
-from pegboard.core.server import Server, Stdio, Trust
-from pegboard.core.toolset import Toolset
+from pegboard.core.commands.commands import Command
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ServerKey
+from pegboard.core.model.server import Server, Stdio, Trust
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import DeclaredSettings, Policy
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.providers.mcp import McpServerProvider
+from pegboard.providers.mcp.provider import McpServerProvider
 
 WATCHED = "test://watched-resource"
 

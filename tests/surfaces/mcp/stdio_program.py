@@ -7,11 +7,11 @@ import anyio
 from tests.surfaces.mcp.bench import Bench, returned, tool
 from tests.surfaces.mcp.workshop import BENCH, SHELVES, open_workshop
 
-from pegboard.core.call import Arguments, Outcome
-from pegboard.core.presentations import PresentationMode
-from pegboard.core.tool import ToolSpec
-from pegboard.ports import Progress
-from pegboard.surfaces.mcp.presentations import presentation_of
+from pegboard.core.calls.call import Arguments, Outcome
+from pegboard.core.model.settings import PresentationMode
+from pegboard.core.model.tool import ToolSpec
+from pegboard.ports.providers import Progress
+from pegboard.surfaces.mcp.presentations.registry import presentation_of
 from pegboard.surfaces.mcp.stdio import serve_stdio
 
 

@@ -12,14 +12,15 @@ from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODES, served
 from tests.surfaces.mcp.raw import ask, handshake
 from tests.surfaces.mcp.workshop import BENCH, ODD, SHELVES, key, open_workshop
 
-from pegboard.core.call import LockedToolRefusal, ProtocolErrorReply, ProviderFailure, ToolFailure, ToolSuccess
-from pegboard.core.ids import ToolId
-from pegboard.core.status import NoApproval
-from pegboard.core.tool import JsonObject, ToolSpec
-from pegboard.core.view import View
-from pegboard.surfaces.mcp.answer import result_of, with_envelope
-from pegboard.surfaces.mcp.direct import DirectPresentation, ToolList
-from pegboard.surfaces.mcp.raw.envelope import ResultEncoder
+from pegboard.core.calls.call import LockedToolRefusal, ProtocolErrorReply, ProviderFailure, ToolFailure, ToolSuccess
+from pegboard.core.decision.status import NoApproval
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import ToolSpec
+from pegboard.surfaces.mcp.fast.messages import ResultEncoder
+from pegboard.surfaces.mcp.presentations.direct import DirectPresentation, ToolList
+from pegboard.surfaces.mcp.results import result_of, with_envelope
 
 pytestmark = pytest.mark.anyio
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"

@@ -13,7 +13,7 @@ from tests.surfaces.mcp.inquiry import Person, complaint, inquiry, said
 from tests.surfaces.mcp.places import LEGACY, MODERN, MODES
 from tests.surfaces.mcp.raw import INITIALIZE, handshake
 
-from pegboard.core.server import ProtocolMode
+from pegboard.core.model.server import ProtocolMode
 
 pytestmark = pytest.mark.anyio
 SURFACES = ("memory", "http")

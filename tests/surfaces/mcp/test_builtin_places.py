@@ -9,20 +9,18 @@ from mcp import Client
 from mcp.client._memory import InMemoryTransport
 from tests.surfaces.mcp.workshop import DECLARED, HERE, key, open_workshop
 
-from pegboard.core.code import CodeSettings
-from pegboard.core.commands import SetOverride
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import DeclaredSettings, Denial
-from pegboard.core.presentations import PinnedEntry, PresentationMode, PresentationSettings
+from pegboard.core.commands.commands import SetOverride
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.settings import CodeSettings, PinnedEntry, PresentationMode, PresentationSettings
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import DeclaredSettings, Denial
 from pegboard.core.presentations.builtins import BUILTIN_TOOLS, FIXED_PRESENTATIONS
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.view import View
-from pegboard.gateway.code.code import ProgramBackend
-from pegboard.gateway.prompting import builtin_places_of
-from pegboard.providers.builtin.sandbox.monty import MontySandbox
-from pegboard.surfaces.mcp.presentations import presentation_of
+from pegboard.gateway.programs.code_mode import ProgramBackend
+from pegboard.gateway.prompts import builtin_places_of
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
+from pegboard.surfaces.mcp.presentations.registry import presentation_of
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio

@@ -19,14 +19,14 @@ from tests.surfaces.mcp.raw import ask, error_of, modern, modern_headers
 from tests.surfaces.mcp.workshop import HERE, Workshop
 
 from pegboard.config.references import expander_for_callers
-from pegboard.core.catalogue import ProviderAsleep
-from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.server import Http, Server, Trust
-from pegboard.core.toolset import Toolset
+from pegboard.core.model.catalogue import ProviderAsleep
+from pegboard.core.model.ids import ServerId, ServerKey, ToolsetId
+from pegboard.core.model.server import Http, Server, Trust
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import DeclaredSettings
 from pegboard.gateway.gateway import open_gateway
 from pegboard.providers.mcp import mcp_provider
-from pegboard.surfaces.mcp.answer import provider_failure_message
+from pegboard.surfaces.mcp.results import provider_failure_message
 
 pytestmark = pytest.mark.anyio
 

@@ -15,11 +15,11 @@ from tests.surfaces.mcp.places import DEADLINE, MODERN, MODES, Connect, http_cli
 from tests.surfaces.mcp.raw import handshake
 from tests.surfaces.mcp.workshop import OPEN_TOOLS, key, open_workshop
 
-from pegboard.core.commands import SetSwitch
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolsetId
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolsetId
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint
 from pegboard.surfaces.mcp.server import GatewayMcpServer
-from pegboard.surfaces.mcp.watch import PAUSE_S
+from pegboard.surfaces.mcp.session_state import PAUSE_S
 
 pytestmark = pytest.mark.anyio
 ERAS = pytest.mark.parametrize("mode", MODES)

@@ -9,9 +9,9 @@ from tests.support.sentences import unfit_opening, unknown_tool
 from tests.surfaces.mcp.places import Connect
 from tests.surfaces.mcp.workshop import BENCH, OPEN_TOOLS, PLAN, key
 
-from pegboard.core.call import LockedToolRefusal, refusal_text
-from pegboard.core.ids import ToolId
-from pegboard.core.status import NoApproval
+from pegboard.core.calls.call import LockedToolRefusal, refusal_text
+from pegboard.core.decision.status import NoApproval
+from pegboard.core.model.ids import ToolId
 
 pytestmark = pytest.mark.anyio
 

@@ -14,19 +14,17 @@ from mcp_types import CallToolResult, TextContent
 from tests.surfaces.mcp.places import DEADLINE, MODES, http_client, served
 from tests.surfaces.mcp.workshop import DECLARED, HERE, SECRET, Workshop, key, open_workshop
 
-from pegboard.core.code import PYTHON_ID, CodeSettings
-from pegboard.core.ids import ToolId
-from pegboard.core.launch import LaunchFilter, parse_launch_filter
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import DeclaredSettings, Denial
-from pegboard.core.presentations import PinnedEntry, PresentationSettings
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.patterns import LaunchFilter, Pattern, parse_launch_filter
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import PYTHON_ID, CodeSettings, PinnedEntry, PresentationSettings
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import DeclaredSettings, Denial
 from pegboard.core.presentations.code import TOOLS
-from pegboard.core.view import View
-from pegboard.gateway.code.code import ProgramBackend
-from pegboard.providers.builtin.sandbox.monty import MontySandbox
-from pegboard.surfaces.mcp.code import CodePresentation
-from pegboard.surfaces.mcp.paths import McpPaths
+from pegboard.gateway.programs.code_mode import ProgramBackend
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
+from pegboard.surfaces.mcp.endpoint import McpPaths
+from pegboard.surfaces.mcp.presentations.code import CodePresentation
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio

@@ -21,15 +21,16 @@ from tests.surfaces.mcp.places import DEADLINE, MODES, http_client, served
 from tests.surfaces.mcp.raw import ask, handshake
 from tests.surfaces.mcp.workshop import BENCH, DECLARED, SHELVES, Workshop, open_workshop
 
-from pegboard.core.call import ConfirmationRefusal
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
-from pegboard.core.override import Override
-from pegboard.core.presentations import PresentationMode
-from pegboard.core.ticket import ConsentScope
-from pegboard.core.tool import ToolSpec
-from pegboard.store import key_of, open_store
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
-from pegboard.surfaces.mcp.presentations import presentation_of
+from pegboard.core.calls.call import ConfirmationRefusal
+from pegboard.core.calls.tickets import ConsentScope
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolId
+from pegboard.core.model.settings import PresentationMode
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.overrides.model import Override
+from pegboard.store.open import open_store
+from pegboard.store.secrets import key_of
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint
+from pegboard.surfaces.mcp.presentations.registry import presentation_of
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio

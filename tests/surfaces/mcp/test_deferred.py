@@ -25,19 +25,18 @@ from tests.surfaces.mcp.test_changes import Ear, names_of
 from tests.surfaces.mcp.test_search import body, told
 from tests.surfaces.mcp.workshop import DECLARED, SECRET, SHELVES, echo, key, open_workshop
 
-from pegboard.core.commands import SetSwitch
-from pegboard.core.deferral import MaterializedTools
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
-from pegboard.core.policy import Policy
-from pegboard.core.presentations import PresentationSettings
-from pegboard.core.presentations.deferred import TOOLS
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.tool import ToolSpec
-from pegboard.core.view import View
-from pegboard.surfaces.mcp.conversation import HANDLE_META_KEY
-from pegboard.surfaces.mcp.deferred import DeferredPresentation
-from pegboard.surfaces.mcp.direct import DirectPresentation
-from pegboard.surfaces.mcp.pages import ToolPage
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolId
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.settings import PresentationSettings
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.policy.policy import Policy
+from pegboard.core.presentations.deferred_tools import TOOLS
+from pegboard.core.presentations.own_tools import MaterializedTools
+from pegboard.surfaces.mcp.presentations.base import HANDLE_META_KEY
+from pegboard.surfaces.mcp.presentations.deferred_tools import DeferredPresentation
+from pegboard.surfaces.mcp.presentations.direct import DirectPresentation
+from pegboard.surfaces.mcp.results import ToolPage
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from tests.core.test_folded import objects, texts
 from tests.surfaces.mcp.workshop import SECRET
 
-from pegboard.core.catalogue import Listing, ProviderUp
-from pegboard.core.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolId, ToolsetId, WireName
-from pegboard.core.override import Override
-from pegboard.core.policy import DeclaredSettings, Policy, PolicyDecisions, Switch, Switchable
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
-from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.catalogue import Listing, ProviderUp
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ServerId, ServerKey, ToolId, ToolsetId, WireName
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.server import DeclaredAt, Server, Stdio, Trust
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import DeclaredSettings, Policy, PolicyDecisions, Switch, Switchable
 from pegboard.gateway.board import BoardState
-from pegboard.surfaces.mcp.direct import PAGE_SIZE, DirectPresentation, tool_document, tool_text
-from pegboard.surfaces.mcp.door import host_name
-from pegboard.surfaces.mcp.pages import BadCursor, ToolPage
-from pegboard.surfaces.mcp.raw.lists import ToolListEncoder
+from pegboard.surfaces.mcp.fast.endpoint import ToolListEncoder
+from pegboard.surfaces.mcp.presentations.direct import PAGE_SIZE, DirectPresentation, tool_document, tool_text
+from pegboard.surfaces.mcp.request_checks import host_name
+from pegboard.surfaces.mcp.results import BadCursor, ToolPage
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = ServerKey(ToolsetId("shed"), ServerId("shed"))

@@ -14,23 +14,20 @@ from tests.support.house import call_of
 from tests.surfaces.mcp.places import DEADLINE, http_client, served
 from tests.surfaces.mcp.workshop import DECLARED, HERE, Workshop, open_workshop
 
-from pegboard.core.call import LockedToolRefusal, ToolFailure
-from pegboard.core.code import PYTHON_ID, CodeSettings
-from pegboard.core.ids import ToolId
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import DeclaredSettings, Denial
-from pegboard.core.presentations import PresentationMode
-from pegboard.core.prompting import SEARCH
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.view import View
-from pegboard.gateway.code.code import ProgramBackend
-from pegboard.gateway.programs import execute_program
-from pegboard.gateway.prompting import board_prompt, builtin_places_of
+from pegboard.core.calls.call import LockedToolRefusal, ToolFailure
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.settings import PYTHON_ID, SEARCH, CodeSettings, PresentationMode
+from pegboard.core.policy.policy import DeclaredSettings, Denial
+from pegboard.gateway.programs.code_mode import ProgramBackend
+from pegboard.gateway.programs.entry import execute_program
+from pegboard.gateway.prompts import board_prompt, builtin_places_of
 from pegboard.library.board import Board as LibraryBoard
 from pegboard.prompts.model import Model
-from pegboard.providers.builtin.sandbox.monty import MontySandbox
-from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.mcp.presentations import presentation_of
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
+from pegboard.surfaces.mcp.endpoint import McpPaths
+from pegboard.surfaces.mcp.presentations.registry import presentation_of
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio

@@ -12,19 +12,19 @@ from tests.surfaces.mcp.places import DEADLINE, served
 from tests.surfaces.mcp.raw import modern, modern_headers
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
-from pegboard.core.call import CallCancellation
-from pegboard.surfaces import listening
-from pegboard.surfaces.listening import HttpServer, bind_socket
-from pegboard.surfaces.listening.express import (
+from pegboard.core.calls.call import CallCancellation
+from pegboard.surfaces.http import server as listening
+from pegboard.surfaces.http.fast_path import (
     MAX_BODY_BYTES,
     MAX_CACHED_HEADS,
     RequestHead,
     RequestHeadCache,
     ResponseSink,
 )
-from pegboard.surfaces.mcp.door import RequestChecks
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
-from pegboard.surfaces.mcp.raw import flight
+from pegboard.surfaces.http.server import HttpServer, bind_socket
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint
+from pegboard.surfaces.mcp.fast import response as flight
+from pegboard.surfaces.mcp.request_checks import RequestChecks
 
 pytestmark = pytest.mark.anyio
 

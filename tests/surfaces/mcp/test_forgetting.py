@@ -17,13 +17,13 @@ from tests.surfaces.mcp.test_express import Line
 from tests.surfaces.mcp.test_principals import ALICE, BOB
 from tests.surfaces.mcp.workshop import DECLARED, HERE, Workshop, open_workshop
 
-from pegboard.core.ids import PrincipalId
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.principal import Principal
-from pegboard.surfaces import listening
-from pegboard.surfaces.listening import HttpServer, bind_socket
-from pegboard.surfaces.listening.express import RequestHead, RequestHeadCache
-from pegboard.surfaces.mcp.paths import McpPaths
+from pegboard.core.model.ids import PrincipalId
+from pegboard.core.model.principals import Principal
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.surfaces.http import server as listening
+from pegboard.surfaces.http.fast_path import RequestHead, RequestHeadCache
+from pegboard.surfaces.http.server import HttpServer, bind_socket
+from pegboard.surfaces.mcp.endpoint import McpPaths
 
 pytestmark = pytest.mark.anyio
 ALICES, BOBS = "0123456789-etavirp-seceila", "0123456789-etavirp-sbob"

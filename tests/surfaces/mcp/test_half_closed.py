@@ -12,8 +12,8 @@ from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODES, served
 from tests.surfaces.mcp.raw import handshake, modern, modern_headers
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
-from pegboard.core.call import Arguments, Outcome, ToolSuccess
-from pegboard.ports import Progress
+from pegboard.core.calls.call import Arguments, Outcome, ToolSuccess
+from pegboard.ports.providers import Progress
 
 pytestmark = pytest.mark.anyio
 

@@ -17,11 +17,10 @@ from tests.surfaces.mcp.test_principals import ALICE, BOB, GUARDED, bearer
 from tests.surfaces.mcp.test_search import told
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
-from pegboard.core.deferral import MaterializedTools
-from pegboard.core.handle import make_handle
-from pegboard.core.ids import LOCAL_PRINCIPAL, BuiltinKey, ToolId
-from pegboard.surfaces.mcp.conversation import HANDLE_LIFETIME, HANDLE_META_KEY, ConversationHandles
-from pegboard.surfaces.mcp.deferred import DeferredPresentation
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, BuiltinKey, ToolId
+from pegboard.core.presentations.own_tools import MaterializedTools, make_handle
+from pegboard.surfaces.mcp.presentations.base import HANDLE_LIFETIME, HANDLE_META_KEY, ConversationHandles
+from pegboard.surfaces.mcp.presentations.deferred_tools import DeferredPresentation
 
 pytestmark = pytest.mark.anyio
 

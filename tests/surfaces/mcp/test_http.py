@@ -24,9 +24,9 @@ from tests.surfaces.mcp.raw import (
 )
 from tests.surfaces.mcp.workshop import OPEN_TOOLS, Workshop, open_workshop
 
-from pegboard.core.call import CallCancellation
-from pegboard.surfaces.mcp.door import RequestChecks
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
+from pegboard.core.calls.call import CallCancellation
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint
+from pegboard.surfaces.mcp.request_checks import RequestChecks
 
 pytestmark = pytest.mark.anyio
 

@@ -12,11 +12,11 @@ from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODES, served
 from tests.surfaces.mcp.raw import ACCEPT, INITIALIZE, ask, error_of, handshake, modern, modern_headers
 from tests.surfaces.mcp.workshop import open_workshop
 
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
-from pegboard.surfaces.mcp.lines import BadLine, parse_line
-from pegboard.surfaces.mcp.raw import road
-from pegboard.surfaces.mcp.raw.calls import DecodedArguments, decode_arguments
-from pegboard.surfaces.mcp.raw.metas import MAX_META_BYTES
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint
+from pegboard.surfaces.mcp.fast import endpoint as road
+from pegboard.surfaces.mcp.fast.calls import DecodedArguments, decode_arguments
+from pegboard.surfaces.mcp.fast.messages import MAX_META_BYTES
+from pegboard.surfaces.mcp.stdio import BadLine, parse_line
 
 pytestmark = pytest.mark.anyio
 

@@ -13,10 +13,10 @@ from tests.surfaces.mcp.raw import handshake, modern, modern_headers
 from tests.surfaces.mcp.test_principals import ALICE, BOB, GUARDED, bearer, named
 from tests.surfaces.mcp.workshop import DECLARED, HERE, open_workshop
 
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
-from pegboard.core.principal import Principal
-from pegboard.gateway.access.callers import TokenHashes
-from pegboard.surfaces.mcp.leaving import revoked_principals
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId
+from pegboard.core.model.principals import Principal
+from pegboard.gateway.access.tokens import TokenHashes
+from pegboard.surfaces.mcp.authentication import revoked_principals
 
 pytestmark = pytest.mark.anyio
 

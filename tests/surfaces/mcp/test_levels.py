@@ -2,9 +2,9 @@
 
 import pytest
 
-from pegboard.core.tool import Json
-from pegboard.surfaces.mcp import levels
-from pegboard.surfaces.mcp.levels import NO_LOGS, LogLevels, meets_level, requested_log_level
+from pegboard.core.json.values import Json
+from pegboard.surfaces.mcp import session_state as levels
+from pegboard.surfaces.mcp.session_state import NO_LOGS, LogLevels, meets_level, requested_log_level
 
 
 @pytest.mark.behaviour("mcp.out.logging")

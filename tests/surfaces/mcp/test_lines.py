@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, JSONRPCNotification, JSONRPCRequest
 
-from pegboard.surfaces.mcp.lines import BadLine, LineSplitter, parse_line
+from pegboard.surfaces.mcp.stdio import BadLine, LineSplitter, parse_line
 
 
 @given(st.lists(st.binary().map(lambda text: text.replace(b"\n", b""))), st.lists(st.integers(1, 9)))

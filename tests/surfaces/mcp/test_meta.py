@@ -20,12 +20,12 @@ from tests.surfaces.mcp.test_principals import ALICE, GUARDED, bearer
 from tests.surfaces.mcp.test_search import body, told
 from tests.surfaces.mcp.workshop import DECLARED, HERE, SECRET, Workshop, key, open_workshop
 
-from pegboard.core.ids import BuiltinKey, ToolId
-from pegboard.core.presentations import PinnedEntry, PresentationSettings
+from pegboard.core.model.ids import BuiltinKey, ToolId
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import PinnedEntry, PresentationSettings
 from pegboard.core.presentations.meta import TOOLS, list_tools
-from pegboard.core.view import View
-from pegboard.surfaces.mcp.meta import MetaPresentation
-from pegboard.surfaces.mcp.paths import McpPaths
+from pegboard.surfaces.mcp.endpoint import McpPaths
+from pegboard.surfaces.mcp.presentations.search import MetaPresentation
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio

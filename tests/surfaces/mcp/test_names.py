@@ -27,17 +27,16 @@ from tests.surfaces.mcp.workshop import (
     server,
 )
 
-from pegboard.core.call import ToolCall
-from pegboard.core.catalogue import Listing, ProviderUp
-from pegboard.core.commands import SetSwitch
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, ServerKey, ToolId, ToolsetId, WireName
-from pegboard.core.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, Switch
-from pegboard.core.server import OnlyTools, Server, Trust
-from pegboard.core.tool import ToolSpec
-from pegboard.core.toolset import Toolset
-from pegboard.core.view import View
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
-from pegboard.surfaces.mcp.paths import McpPaths
+from pegboard.core.calls.call import ToolCall
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.catalogue import Listing, ProviderUp
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, ServerKey, ToolId, ToolsetId, WireName
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import OnlyTools, Server, Trust
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import Approval, DeclaredSettings, Policy, PolicyDecisions, Switch
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint, McpPaths
 
 pytestmark = pytest.mark.anyio
 

@@ -13,16 +13,16 @@ from mcp_types import CallToolResult
 from tests.surfaces.mcp.places import DEADLINE
 from tests.surfaces.mcp.workshop import BENCH, DECLARED, HERE, SHELVES, open_workshop, plain
 
-from pegboard.core.code import CodeSettings
-from pegboard.core.presentations import PinnedEntry, PresentationSettings, code, deferred, meta, search
-from pegboard.gateway.code.code import ProgramBackend
+from pegboard.core.model.settings import CodeSettings, PinnedEntry, PresentationSettings
+from pegboard.core.presentations import code, meta, search
+from pegboard.core.presentations import deferred_tools as deferred
 from pegboard.gateway.gateway import Gateway
-from pegboard.providers.builtin.sandbox.monty import MontySandbox
-from pegboard.surfaces.mcp.code import CodePresentation
-from pegboard.surfaces.mcp.deferred import DeferredPresentation
-from pegboard.surfaces.mcp.meta import MetaPresentation
-from pegboard.surfaces.mcp.presentation import Presentation
-from pegboard.surfaces.mcp.search import SearchPresentation
+from pegboard.gateway.programs.code_mode import ProgramBackend
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
+from pegboard.surfaces.mcp.presentations.base import Presentation
+from pegboard.surfaces.mcp.presentations.code import CodePresentation
+from pegboard.surfaces.mcp.presentations.deferred_tools import DeferredPresentation
+from pegboard.surfaces.mcp.presentations.search import MetaPresentation, SearchPresentation
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio

@@ -11,9 +11,9 @@ from tests.surfaces.mcp.places import DEADLINE, http_client, served
 from tests.surfaces.mcp.raw import ask, error_of, handshake
 from tests.surfaces.mcp.workshop import BENCH, DECLARED, SHELVES, key, open_workshop
 
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.surfaces.mcp.door import RequestChecks
+from pegboard.core.model.selection import Selection, TheseToolsets
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.surfaces.mcp.request_checks import RequestChecks
 
 pytestmark = pytest.mark.anyio
 

@@ -22,11 +22,10 @@ from tests.surfaces.mcp.raw import ACCEPT, handshake
 from tests.surfaces.mcp.shelves import WATCHED, Ear, does, everything, following, met, odd, shelved
 from tests.surfaces.mcp.workshop import Workshop, key
 
-from pegboard.core.commands import SetSwitch
-from pegboard.core.ids import PrincipalId, ServerKey, ToolsetId
-from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.server import Trust
-from pegboard.core.view import View
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import PrincipalId, ServerKey, ToolsetId
+from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.server import Trust
 from pegboard.gateway.doctor import diagnose
 from pegboard.gateway.gateway import Gateway
 from pegboard.surfaces.mcp.server import GatewayMcpServer

@@ -12,14 +12,13 @@ from tests.surfaces.mcp.places import DEADLINE, MODERN, MODES, http_client, serv
 from tests.surfaces.mcp.shelves import WATCHED, does, everything, following, shelved
 from tests.surfaces.mcp.workshop import HERE, Workshop, key
 
-from pegboard.core.commands import AddServer, ReleaseServer
-from pegboard.core.ids import LOCAL_PRINCIPAL
-from pegboard.core.server import InstalledBy, Trust
-from pegboard.core.toolset import Toolset
+from pegboard.core.commands.commands import AddServer, ReleaseServer
+from pegboard.core.model.ids import LOCAL_PRINCIPAL
+from pegboard.core.model.server import InstalledBy, Trust
+from pegboard.core.model.toolset import Toolset
 from pegboard.gateway.gateway import Gateway
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
-from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.mcp.search import SearchPresentation
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint, McpPaths
+from pegboard.surfaces.mcp.presentations.search import SearchPresentation
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = [

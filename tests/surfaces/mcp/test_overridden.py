@@ -18,21 +18,19 @@ from tests.surfaces.mcp.raw import modern, modern_headers
 from tests.surfaces.mcp.test_roads import ERAS, Roads
 from tests.surfaces.mcp.workshop import BENCH, DECLARED, SHELVES, open_workshop
 
-from pegboard.core.argument import ArgumentOverride, freeze_json
-from pegboard.core.call import Arguments, Outcome
-from pegboard.core.commands import EditOverride
-from pegboard.core.editing import OverrideEdit
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
-from pegboard.core.override import Override
-from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Policy
-from pegboard.core.retrieval import AnswerDetail, ToolSearchQuery
-from pegboard.core.tool import Json, ToolSpec
-from pegboard.core.view import View
-from pegboard.ports import Progress
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
-from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.rest.access import hash_token
+from pegboard.core.calls.call import Arguments, Outcome
+from pegboard.core.commands.commands import EditOverride
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolId
+from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.overrides.model import ArgumentOverride, Override, OverrideEdit, freeze_json
+from pegboard.core.policy.policy import Policy
+from pegboard.core.presentations.retrieval import AnswerDetail, ToolSearchQuery
+from pegboard.gateway.access.tokens import hash_token
+from pegboard.ports.providers import Progress
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint, McpPaths
 from pegboard.surfaces.rest.app import rest_app
 
 pytestmark = pytest.mark.anyio

@@ -12,14 +12,13 @@ import pytest
 from tests.support.asking import AskedClient
 from tests.surfaces.mcp.scripted import ASK, DONE, Carrier, Course, asked
 
-from pegboard.core.call import NeedsInput, ProtocolErrorReply, ProviderFailure, ToolCall, ToolSuccess
-from pegboard.core.ids import PrincipalId
-from pegboard.core.selection import Selection
-from pegboard.core.tool import Json
-from pegboard.core.view import View
-from pegboard.ports import ClientPeer, PeerRequestError, Progress
-from pegboard.surfaces.mcp.answer import CallOutcome
-from pegboard.surfaces.mcp.parking import PendingInputCalls
+from pegboard.core.calls.call import NeedsInput, ProtocolErrorReply, ProviderFailure, ToolCall, ToolSuccess
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import PrincipalId
+from pegboard.core.model.selection import Selection, View
+from pegboard.ports.providers import ClientPeer, PeerRequestError, Progress
+from pegboard.surfaces.mcp.input_rounds import PendingInputCalls
+from pegboard.surfaces.mcp.results import CallOutcome
 
 pytestmark = pytest.mark.anyio
 UNKNOWN = (

@@ -15,9 +15,9 @@ from tests.surfaces.mcp.test_search import NAMES as SEARCH
 from tests.surfaces.mcp.test_search import body
 from tests.surfaces.mcp.workshop import DECLARED, OPEN_TOOLS, Workshop, open_workshop
 
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.presentations import PresentationMode, PresentationSettings
-from pegboard.surfaces.mcp.paths import McpPaths
+from pegboard.core.model.settings import PresentationMode, PresentationSettings
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.surfaces.mcp.endpoint import McpPaths
 
 pytestmark = pytest.mark.anyio
 

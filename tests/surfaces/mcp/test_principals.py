@@ -16,15 +16,15 @@ from tests.surfaces.mcp.places import DEADLINE, MODES, http_client, served
 from tests.surfaces.mcp.raw import ACCEPT, INITIALIZE, ask, error_of, handshake
 from tests.surfaces.mcp.workshop import DECLARED, HERE, OPEN_TOOLS, Workshop, open_workshop
 
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId, ToolsetId
-from pegboard.core.policy import DeclaredSettings, Policy
-from pegboard.core.principal import Principal
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId, ToolsetId
+from pegboard.core.model.principals import Principal
+from pegboard.core.policy.policy import DeclaredSettings, Policy
 from pegboard.gateway.access.attempts import MAX_ADDRESSES, MAX_FAILURES, WINDOW_S, FailedAttempts
-from pegboard.gateway.access.callers import caller_token_hashes
+from pegboard.gateway.access.tokens import caller_token_hashes
 from pegboard.gateway.board import BoardState
-from pegboard.surfaces.mcp.door import HttpRejection, RequestChecks
-from pegboard.surfaces.mcp.entrance import BearerAuthentication, match_principal
-from pegboard.surfaces.mcp.exchange import client_text
+from pegboard.surfaces.mcp.authentication import BearerAuthentication, match_principal
+from pegboard.surfaces.mcp.request_checks import HttpRejection, RequestChecks
+from pegboard.surfaces.mcp.session_state import client_text
 
 pytestmark = pytest.mark.anyio
 

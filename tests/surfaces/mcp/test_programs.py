@@ -11,11 +11,11 @@ from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextCon
 from tests.surfaces.mcp.inquiry import CURIOUS, Inquiry, Person, inquiry
 from tests.surfaces.mcp.places import MODERN, MODES
 
-from pegboard.core.code import CodeSettings
-from pegboard.core.ids import ToolId
-from pegboard.core.override import Override
-from pegboard.gateway.code.code import ProgramBackend
-from pegboard.providers.builtin.sandbox.monty import MontySandbox
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.settings import CodeSettings
+from pegboard.core.overrides.model import Override
+from pegboard.gateway.programs.code_mode import ProgramBackend
+from pegboard.providers.sandbox.monty.sandbox import MontySandbox
 
 pytestmark = pytest.mark.anyio
 

@@ -4,8 +4,8 @@ import anyio
 import pytest
 from starlette.types import Message
 
-from pegboard.providers.mcp.pace import LOG_BURST
-from pegboard.surfaces.mcp.raw.reply import MAX_QUEUED_BYTES, MAX_QUEUED_EVENTS, ResponseWriter
+from pegboard.providers.mcp.rate import LOG_BURST
+from pegboard.surfaces.mcp.fast.response import MAX_QUEUED_BYTES, MAX_QUEUED_EVENTS, ResponseWriter
 
 pytestmark = pytest.mark.anyio
 

@@ -14,11 +14,11 @@ from tests.surfaces.mcp.places import DEADLINE, served
 from tests.surfaces.mcp.raw import ACCEPT, MODERN_META, events_of, handshake, modern, modern_headers
 from tests.surfaces.mcp.workshop import BENCH, SHELVES, Workshop, open_workshop
 
-from pegboard.core.call import Arguments, CallCancellation, NeedsInput, Outcome, ProtocolErrorReply, ToolSuccess
-from pegboard.core.tool import ToolSpec
-from pegboard.ports import PeerRequestError, Progress
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
-from pegboard.surfaces.mcp.raw.reply import MAX_QUEUED_EVENTS, ResponseWriter
+from pegboard.core.calls.call import Arguments, CallCancellation, NeedsInput, Outcome, ProtocolErrorReply, ToolSuccess
+from pegboard.core.model.tool import ToolSpec
+from pegboard.ports.providers import PeerRequestError, Progress
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint
+from pegboard.surfaces.mcp.fast.response import MAX_QUEUED_EVENTS, ResponseWriter
 
 pytestmark = pytest.mark.anyio
 

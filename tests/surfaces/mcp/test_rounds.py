@@ -8,13 +8,13 @@ import pytest
 from tests.support.asking import AskedClient
 from tests.surfaces.mcp.scripted import ASK, DONE, Carrier, asked, needs
 
-from pegboard.core.call import NeedsInput, ProtocolErrorReply, ToolCall, ToolFailure
-from pegboard.core.tool import JsonObject
-from pegboard.core.view import View
-from pegboard.ports import ClientPeer, PeerRequestError, Progress
-from pegboard.surfaces.mcp import rounds
-from pegboard.surfaces.mcp.answer import CallOutcome
-from pegboard.surfaces.mcp.rounds import MAX_ROUNDS, call_with_input_rounds
+from pegboard.core.calls.call import NeedsInput, ProtocolErrorReply, ToolCall, ToolFailure
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.selection import View
+from pegboard.ports.providers import ClientPeer, PeerRequestError, Progress
+from pegboard.surfaces.mcp import input_rounds as rounds
+from pegboard.surfaces.mcp.input_rounds import MAX_ROUNDS, call_with_input_rounds
+from pegboard.surfaces.mcp.results import CallOutcome
 
 pytestmark = pytest.mark.anyio
 ACCEPT: JsonObject = {"action": "accept", "content": {"colour": "größe", "none": None}}

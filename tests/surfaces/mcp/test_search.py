@@ -21,12 +21,12 @@ from tests.surfaces.mcp.raw import ask, error_of, handshake
 from tests.surfaces.mcp.test_principals import ALICE, GUARDED, bearer
 from tests.surfaces.mcp.workshop import SECRET, SHELVES, Workshop, key, open_workshop
 
-from pegboard.core.commands import SetSwitch
-from pegboard.core.ids import LOCAL_PRINCIPAL, ToolId
-from pegboard.core.policy import Policy
+from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolId
+from pegboard.core.policy.policy import Policy
 from pegboard.core.presentations.search import TOOLS
-from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.mcp.search import SearchPresentation
+from pegboard.surfaces.mcp.endpoint import McpPaths
+from pegboard.surfaces.mcp.presentations.search import SearchPresentation
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio

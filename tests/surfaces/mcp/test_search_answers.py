@@ -10,8 +10,8 @@ from tests.surfaces.mcp.places import MODES
 from tests.surfaces.mcp.test_search import body, told
 from tests.surfaces.mcp.workshop import key, open_workshop
 
-from pegboard.core.ids import ToolId
-from pegboard.surfaces.mcp.search import SearchPresentation
+from pegboard.core.model.ids import ToolId
+from pegboard.surfaces.mcp.presentations.search import SearchPresentation
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio

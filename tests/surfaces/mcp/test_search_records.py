@@ -15,11 +15,12 @@ from tests.store.engines import now
 from tests.surfaces.mcp.places import DEADLINE, MODES
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
-from pegboard.core.call import CallCancellation, CallRecord, ToolSuccess
-from pegboard.core.ids import LOCAL_PRINCIPAL, BuiltinKey, ToolId
-from pegboard.ports import AuditQuery
-from pegboard.store import ContentRetention, open_store
-from pegboard.surfaces.mcp.search import SearchPresentation
+from pegboard.core.calls.call import CallCancellation, CallRecord, ToolSuccess
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, BuiltinKey, ToolId
+from pegboard.ports.audit import AuditQuery
+from pegboard.store.call_records import ContentRetention
+from pegboard.store.open import open_store
+from pegboard.surfaces.mcp.presentations.search import SearchPresentation
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from tests.support.sentences import unfit_opening, unknown_tool
 from tests.surfaces.mcp.test_search import body, told
 from tests.surfaces.mcp.workshop import open_workshop
 
-from pegboard.surfaces.mcp.search import SearchPresentation
+from pegboard.surfaces.mcp.presentations.search import SearchPresentation
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
 pytestmark = pytest.mark.anyio

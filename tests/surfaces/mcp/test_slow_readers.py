@@ -13,12 +13,12 @@ from tests.surfaces.mcp.places import DEADLINE, http_client, served
 from tests.surfaces.mcp.raw import ask, handshake, modern, modern_headers
 from tests.surfaces.mcp.workshop import BENCH, SHELVES, open_workshop
 
-from pegboard.core.call import Arguments, CallCancellation, Outcome, ToolSuccess
-from pegboard.core.tool import ToolSpec
-from pegboard.ports import Progress
-from pegboard.surfaces.mcp.door import RequestChecks
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
-from pegboard.surfaces.mcp.progress import MAX_QUEUED, open_progress_reporter
+from pegboard.core.calls.call import Arguments, CallCancellation, Outcome, ToolSuccess
+from pegboard.core.model.tool import ToolSpec
+from pegboard.ports.providers import Progress
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint
+from pegboard.surfaces.mcp.request_checks import RequestChecks
+from pegboard.surfaces.mcp.session import MAX_QUEUED, open_progress_reporter
 
 pytestmark = pytest.mark.anyio
 WORDS = "x" * 100_000

@@ -14,9 +14,9 @@ from tests.surfaces.mcp.test_express import Line
 from tests.surfaces.mcp.test_principals import ALICE, GUARDED, bearer
 from tests.surfaces.mcp.workshop import open_workshop
 
-from pegboard.surfaces.listening import HttpServer, bind_socket
-from pegboard.surfaces.mcp.door import RequestChecks
-from pegboard.surfaces.mcp.paths import McpPaths
+from pegboard.surfaces.http.server import HttpServer, bind_socket
+from pegboard.surfaces.mcp.endpoint import McpPaths
+from pegboard.surfaces.mcp.request_checks import RequestChecks
 
 pytestmark = pytest.mark.anyio
 DOOR = RequestChecks(max_sessions=1, client_timeout_s=0.5, max_body_bytes=10_000)

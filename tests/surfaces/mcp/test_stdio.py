@@ -13,10 +13,9 @@ from tests.surfaces.mcp.places import DEADLINE, ROOT, stdio_parameters
 from tests.surfaces.mcp.raw import INITIALIZE, modern
 from tests.surfaces.mcp.workshop import BENCH, OPEN_TOOLS, Workshop, open_workshop
 
-from pegboard.core.catalogue import ProviderStart
-from pegboard.core.ids import ServerKey
-from pegboard.surfaces.mcp.stdio import serve_pipes
-from pegboard.surfaces.mcp.unanswered import UnansweredRequests
+from pegboard.core.model.catalogue import ProviderStart
+from pegboard.core.model.ids import ServerKey
+from pegboard.surfaces.mcp.stdio import UnansweredRequests, serve_pipes
 
 pytestmark = pytest.mark.anyio
 READY = [INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"}]

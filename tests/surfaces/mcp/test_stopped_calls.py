@@ -11,11 +11,11 @@ from tests.surfaces.mcp.places import DEADLINE
 from tests.surfaces.mcp.shelves import shelved
 from tests.surfaces.mcp.workshop import HERE, key
 
-from pegboard.core.call import ProviderFailure, ToolCall
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, WireName
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.server import Server, Stdio, Trust
-from pegboard.core.view import View
+from pegboard.core.calls.call import ProviderFailure, ToolCall
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, WireName
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Server, Stdio, Trust
+from pegboard.core.policy.policy import DeclaredSettings
 
 pytestmark = pytest.mark.anyio
 

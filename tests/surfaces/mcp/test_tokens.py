@@ -11,10 +11,10 @@ from tests.surfaces.mcp.raw import modern, modern_headers
 from tests.surfaces.mcp.test_leaving import streams
 from tests.surfaces.mcp.workshop import DECLARED, Workshop, open_workshop
 
-from pegboard.core.commands import CommandRejection
-from pegboard.core.entitling import MakeToken, RemovePrincipal, RevokeToken
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
-from pegboard.core.scope import TokenScope
+from pegboard.core.commands.access import MakeToken, RemovePrincipal, RevokeToken
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId
+from pegboard.core.model.principals import TokenScope
+from pegboard.core.model.rejection import CommandRejection
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ from tests.surfaces.mcp.places import DEADLINE, served
 from tests.surfaces.mcp.raw import ask, spoken
 from tests.surfaces.mcp.workshop import open_workshop
 
-from pegboard.surfaces.mcp.door import RequestChecks
+from pegboard.surfaces.mcp.request_checks import RequestChecks
 
 pytestmark = pytest.mark.anyio
 

@@ -17,15 +17,15 @@ from tests.surfaces.mcp.places import DEADLINE, served
 from tests.surfaces.mcp.raw import handshake, modern, modern_headers
 from tests.surfaces.mcp.workshop import DECLARED, HERE, Workshop, key, open_workshop
 
-from pegboard.core.call import CallCancellation, LockedToolRefusal, ToolSuccess, UnknownTool
-from pegboard.core.policy import DeclaredSettings
-from pegboard.core.server import Server, Stdio, Timeouts, Trust
-from pegboard.core.toolset import Toolset
-from pegboard.core.unlisted import possible_owners
-from pegboard.gateway import unlisted
+from pegboard.core.calls.call import CallCancellation, LockedToolRefusal, ToolSuccess, UnknownTool
+from pegboard.core.decision.listing_changes import possible_owners
+from pegboard.core.model.server import Server, Stdio, Timeouts, Trust
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.gateway import caller as unlisted
 from pegboard.gateway.gateway import open_gateway
-from pegboard.providers.mcp import McpServerProvider
-from pegboard.surfaces.mcp.http import McpHttpEndpoint
+from pegboard.providers.mcp.provider import McpServerProvider
+from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint
 
 pytestmark = pytest.mark.anyio
 

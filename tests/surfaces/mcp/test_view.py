@@ -2,9 +2,8 @@
 
 import pytest
 
-from pegboard.core.ids import PrincipalId
-from pegboard.core.selection import AllToolsets, Selection, TheseToolsets
-from pegboard.core.view import View
+from pegboard.core.model.ids import PrincipalId
+from pegboard.core.model.selection import AllToolsets, Selection, TheseToolsets, View
 from pegboard.surfaces.mcp.view import MAX_NAMES, MAX_OPTION_BYTES, MAX_PARAMETERS, BadOption, view_of, wants_meta_tools
 
 Header = tuple[bytes, bytes]

@@ -7,9 +7,9 @@ from tests.docspace.boards import housed, listening, text_of
 from tests.providers.test_per_caller import OWN, owners
 from tests.surfaces.mcp.places import MODES, http_client
 
-from pegboard.compose.house import Application
-from pegboard.core.ids import LOCAL_PRINCIPAL
-from pegboard.core.ticket import ConsentScope, Ticket
+from pegboard.bootstrap.application import Application
+from pegboard.core.calls.tickets import ConsentScope, Ticket
+from pegboard.core.model.ids import LOCAL_PRINCIPAL
 
 pytestmark = pytest.mark.anyio
 WAITS = "confirmation_required: "

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 from pegboard.surfaces.mcp.wire import (
     MAX_DEPTH,
     UnreadableJson,

@@ -9,18 +9,20 @@ import anyio
 from tests.surfaces.mcp.bench import Bench, Run, failed, returned, tool
 from tests.surfaces.mcp.doubles import MemoryAudit, MemoryStore
 
-from pegboard.core.call import Arguments, Outcome, ProviderFailure, ToolSuccess
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
-from pegboard.core.override import Override
-from pegboard.core.policy import DeclaredSettings, PolicyDecisions
-from pegboard.core.selection import Selection
-from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
-from pegboard.core.tool import JsonObject, Tool, ToolSpec
-from pegboard.core.toolset import Toolset
-from pegboard.gateway.code.code import ProgramBackend
+from pegboard.core.calls.call import Arguments, Outcome, ProviderFailure, ToolSuccess
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.selection import Selection
+from pegboard.core.model.server import DeclaredAt, Server, Stdio, Trust
+from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.model.toolset import Toolset
+from pegboard.core.overrides.model import Override
+from pegboard.core.policy.policy import DeclaredSettings, PolicyDecisions
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.ports import Progress, TicketStore
-from pegboard.ports.opening import EngineFactory
+from pegboard.gateway.programs.code_mode import ProgramBackend
+from pegboard.ports.databases import EngineFactory
+from pegboard.ports.providers import Progress
+from pegboard.ports.stores import TicketStore
 
 HERE = DeclaredAt("pegboard.yaml", 1)
 SECRET = "swordfish"

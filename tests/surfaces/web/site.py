@@ -11,13 +11,12 @@ from tests.support.house import declared, opened
 from tests.support.shared_api import shared_rest_app
 from tests.support.sign_ins import ScriptedSignIns
 
-from pegboard.core.policy import DeclaredSettings
-from pegboard.gateway.access.keys import TokenIndex, hash_token
-from pegboard.gateway.access.reception import OperatorAuthentication
-from pegboard.surfaces.mcp.door import RequestChecks
-from pegboard.surfaces.root import HttpRouter
-from pegboard.surfaces.web.files import SiteFiles
-from pegboard.surfaces.web.site import WebUiSite
+from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.gateway.access.authentication import OperatorAuthentication
+from pegboard.gateway.access.tokens import TokenIndex, hash_token
+from pegboard.surfaces.http.router import HttpRouter
+from pegboard.surfaces.mcp.request_checks import RequestChecks
+from pegboard.surfaces.web.site import SiteFiles, WebUiSite
 
 TOKEN = "the-start-up-token"
 OWN = "http://127.0.0.1:8460"

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from tests.surfaces.web.site import COOKIE, PAGE, TOKEN, browsing, secret_in, signed_in
 
-from pegboard.gateway.access.reception import OperatorAuthentication
+from pegboard.gateway.access.authentication import OperatorAuthentication
 
 pytestmark = pytest.mark.anyio
 

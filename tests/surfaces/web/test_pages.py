@@ -97,7 +97,7 @@ async def test_no_path_leads_out_of_the_pages(tmp_path: Path, path: str) -> None
 
 @pytest.mark.behaviour("ui.unbuilt")
 async def test_without_a_build_the_page_says_how_to_make_one_and_then_shows_it(tmp_path: Path) -> None:
-    from pegboard.surfaces.web.files import SiteFiles
+    from pegboard.surfaces.web.site import SiteFiles
 
     files = SiteFiles(tmp_path / "pages")
     async with browsing(files) as (client, _):

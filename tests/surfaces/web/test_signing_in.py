@@ -6,7 +6,7 @@ import pytest
 from tests.rest.desk import problem
 from tests.surfaces.web.site import COOKIE, OWN, PAGE, TOKEN, browsing, secret_in, signed_in
 
-from pegboard.gateway.access.login_links import LINK_SECONDS, LoginLinks
+from pegboard.gateway.access.sessions import LINK_SECONDS, LoginLinks
 
 pytestmark = pytest.mark.anyio
 

@@ -3,17 +3,25 @@
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 from urllib.parse import urlsplit
 
-from pegboard.config.problem import FileProblem
+from pegboard.config.clients.placeholders import PlaceholderTranslator, absolute_path
 from pegboard.config.references import escape_literal
-from pegboard.config.tree import ListNode, MapNode, Node, ScalarKind, ScalarNode, describe_node, join_key
-from pegboard.core.headers import is_transport_header
-from pegboard.core.ids import ID_RULE, RESERVED_TOOLSETS, ServerId, ServerKey, ToolsetId
-from pegboard.core.server import (
+from pegboard.config.schema.document import (
+    FileProblem,
+    ListNode,
+    MapNode,
+    Node,
+    ScalarKind,
+    ScalarNode,
+    describe_node,
+    join_key,
+)
+from pegboard.core.model.ids import ID_RULE, RESERVED_TOOLSETS, ServerId, ServerKey, ToolsetId
+from pegboard.core.model.server import (
     AllButTools,
     Connection,
     DeclaredAt,
@@ -24,10 +32,9 @@ from pegboard.core.server import (
     Stdio,
     ToolFilter,
     Transport,
+    is_transport_header,
     require_stdio_or_http,
 )
-
-from .placeholders import PlaceholderTranslator, absolute_path
 
 _TRANSPORTS: Final = {
     "http": Transport.STREAMABLE_HTTP,
@@ -265,3 +272,62 @@ def _ends_in_sse(url: str) -> bool:
         return urlsplit(url).path.rstrip("/").endswith("/sse")
     except ValueError:
         return False
+
+
+# A name for a server that has none: what is left of its package, program, image or host without the words that
+# every
+# server has.
+
+_NAMING_RUNNERS: Final = frozenset(
+    {"npx", "bunx", "pnpx", "uvx", "uv", "pipx", "npm", "pnpm", "yarn", "bun", "deno", "node", "python", "py", "ruby"}
+    | {"docker", "podman", "sh", "bash", "cmd", "env", "exec", "run", "dlx", "tool", "x", "go", "java", "sudo", "start"}
+)
+_VALUE_OPTIONS: Final = frozenset(
+    {"-e", "--env", "-v", "--volume", "--mount", "-p", "--publish", "--name", "--network", "--from", "--with", "-w"}
+    | {"--directory", "--project", "--python", "-u", "--user", "--env-file", "--add-host", "--entrypoint"}
+)
+"""Options of runners whose next word is theirs and no name."""
+_COMMON_WORDS: Final = frozenset(
+    {"mcp", "server", "servers", "modelcontextprotocol", "api", "www", "app", "the", "io", "main"}
+)
+_FILE: Final = re.compile(r"\.(?:py|js|mjs|cjs|ts|sh|rb|jar|exe|cmd|bat)$", re.IGNORECASE)
+_VERSION: Final = re.compile(r"(?<=.)(?:@[^/@]*|:[\w.-]+|[=<>~!]=.*|\[.*\])$")
+
+
+def suggest_name(words: Sequence[str]) -> str:
+    """Of an address alone, or of a command with its arguments. Never empty."""
+    if len(words) == 1 and re.match(r"https?://", words[0], re.IGNORECASE):
+        return _name_from_host(words[0]) or "server"
+    own = iter(words)
+    for word in own:
+        if word in _VALUE_OPTIONS:
+            next(own, None)
+            continue
+        if word.startswith("-") or "=" in word.partition("/")[0].partition("@")[0].replace("==", ""):
+            continue
+        last = _VERSION.sub("", word.replace("\\", "/").rstrip("/")).rsplit("/", 1)[-1]
+        bare = _FILE.sub("", last)
+        if re.sub(r"[0-9.]+$", "", bare.lower()) in _NAMING_RUNNERS:
+            continue
+        if (name := _distinctive_part(bare)) is not None:
+            return name
+        scope = word.partition("/")[0].removeprefix("@")
+        return _distinctive_part(scope) or bare or "server"
+    return _distinctive_part(words[0].replace("\\", "/").rsplit("/", 1)[-1]) or words[0] if words else "server"
+
+
+def _name_from_host(url: str) -> str | None:
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return None
+    if re.fullmatch(r"[0-9.]+|.*:.*", host) or host == "localhost":
+        return "local"
+    labels = host.split(".")
+    kept = [label for label in (labels[:-1] or labels) if label not in _COMMON_WORDS]
+    return _distinctive_part(kept[-1]) if kept else labels[-2 if len(labels) > 1 else 0] or None
+
+
+def _distinctive_part(word: str) -> str | None:
+    parts = [part for part in re.split(r"[-_.]+", word) if part and part.lower() not in _COMMON_WORDS]
+    return "-".join(parts) or None

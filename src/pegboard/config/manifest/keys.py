@@ -1,29 +1,218 @@
 """Every key of toolset.yaml: its shape and its meaning. The reader, the JSON Schema and the docs' test read this."""
 
+import math
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pegboard.config import keys as settings
-from pegboard.config import override_keys
-from pegboard.config.override_keys import ARGUMENTS, BIDI_CONTROLS, LONG_TEXT, TITLE, OverrideSection
-from pegboard.config.section import ConfigKey, ConfigSection
-from pegboard.config.shape import (
+from pegboard.config.keys import access
+from pegboard.config.keys import root as settings
+from pegboard.config.keys.access import ARGUMENTS, BIDI_CONTROLS, LONG_TEXT, TITLE, OverrideSection
+from pegboard.config.keys.access import RENDERER as SHAPES_RENDERER
+from pegboard.config.schema.document import (
+    Invalid,
+    LocatedValue,
+    MapNode,
+    Node,
+    ProblemCollector,
+    ScalarKind,
+    ScalarNode,
+    describe_node,
+    join_key,
+    parse_integer,
+    parse_number,
+)
+from pegboard.config.schema.fields import (
     ANY_TEXT,
     AnyMapField,
     BooleanField,
     ChoiceField,
+    ConfigField,
     DurationField,
     IntegerField,
     ListField,
     TextField,
     TextRule,
 )
-from pegboard.core.ids import ID_RULE
-from pegboard.core.own import MIB, ContainerImage, ToolsetLimits
-from pegboard.core.server import StartOnDemand, Transport
-from pegboard.core.tool import JsonObject
+from pegboard.config.schema.section import ConfigKey, ConfigSection, ConfigValues
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import ID_RULE
+from pegboard.core.model.server import StartOnDemand, Transport
+from pegboard.core.model.tool import MIB, ContainerImage, ToolsetLimits
+from pegboard.core.renderers.catalogue import DEFAULT_RENDERER, RENDERERS
+from pegboard.core.renderers.render import config_problems
 
-from .shapes import ManifestVersionField, NameOrMapField, NumberField, RendererField, RendererNameField, SizeField
+# Shapes of values that only a manifest has: sizes, a renderer with what it takes, a name or more about it.
+
+_SIZE: Final = re.compile(r"([1-9][0-9]{0,11}) ?([KMGkmg]?)(?:i?[Bb])?")
+_FACTORS: Final = {"": 1, "k": 1024, "m": MIB, "g": 1024 * MIB}
+MIN_MEMORY_BYTES: Final = 16 * MIB
+MAX_MEMORY_BYTES: Final = 1024 * 1024 * MIB
+
+
+@dataclass(frozen=True)
+class SizeField:
+    """Bytes of memory: a number, or a number with its unit. To every unit a kilobyte has 1024 bytes."""
+
+    def parse(self, node: Node, at: str, tell: ProblemCollector) -> int | Invalid:
+        match node:
+            case ScalarNode(ScalarKind.INTEGER, text):
+                size = parse_integer(text)
+            case ScalarNode(ScalarKind.TEXT, text) if (written := _SIZE.fullmatch(text)) is not None:
+                size = int(written.group(1)) * _FACTORS[written.group(2).lower()]
+            case _:
+                what = f"this must be a size: bytes, or a text such as 256MB or 1GB; it is {describe_node(node)}."
+                return tell.add_problem(node.line, at, what)
+        if not MIN_MEMORY_BYTES <= size <= MAX_MEMORY_BYTES:
+            return tell.add_problem(node.line, at, "this must be from 16MB to 1024GB.")
+        return size
+
+    def schema(self) -> JsonObject:
+        return {
+            "anyOf": [
+                {"type": "integer", "minimum": MIN_MEMORY_BYTES, "maximum": MAX_MEMORY_BYTES},
+                {"type": "string", "pattern": f"^(?:{_SIZE.pattern})$"},
+            ]
+        }
+
+
+def format_size(size: int) -> Json:
+    """In the largest unit that tells it whole."""
+    for unit, factor in (("GB", 1024 * MIB), ("MB", MIB), ("KB", 1024)):
+        if size % factor == 0:
+            return f"{size // factor}{unit}"
+    return size
+
+
+@dataclass(frozen=True)
+class NumberField:
+    """Above 0."""
+
+    maximum: float
+
+    def parse(self, node: Node, at: str, tell: ProblemCollector) -> float | Invalid:
+        value = math.nan
+        if isinstance(node, ScalarNode) and node.kind in (ScalarKind.INTEGER, ScalarKind.NUMBER):
+            value = float(parse_integer(node.text)) if node.kind is ScalarKind.INTEGER else parse_number(node.text)
+        if not 0 < value <= self.maximum:
+            rule = f"this must be a number above 0 and at most {self.maximum:g}"
+            return tell.add_problem(node.line, at, f"{rule}; it is {describe_node(node)}.")
+        return value
+
+    def schema(self) -> JsonObject:
+        return {"type": "number", "exclusiveMinimum": 0, "maximum": self.maximum}
+
+
+@dataclass(frozen=True)
+class ManifestVersionField:
+    """The number 1, in quotes or without."""
+
+    def parse(self, node: Node, at: str, tell: ProblemCollector) -> int | Invalid:
+        if isinstance(node, ScalarNode) and node.kind is not ScalarKind.NULL and node.text in ("1", "1.0"):
+            return 1
+        what = (
+            f"this must be 1, the only version there is; it is {_describe_version(node)}. A later Pegboard may know it."
+        )
+        return tell.add_problem(node.line, at, what)
+
+    def schema(self) -> JsonObject:
+        return {"enum": [1, "1", "1.0"]}
+
+
+@dataclass(frozen=True)
+class RendererNameField:
+    """`None` for the default one."""
+
+    def parse(self, node: Node, at: str, tell: ProblemCollector) -> str | Invalid | None:
+        if isinstance(node, ScalarNode) and node.kind is ScalarKind.TEXT and node.text == DEFAULT_RENDERER:
+            return None
+        return SHAPES_RENDERER.field_type.parse(node, at, tell)
+
+    def schema(self) -> JsonObject:
+        return SHAPES_RENDERER.field_type.schema()
+
+
+@dataclass(frozen=True, slots=True)
+class RendererChoice:
+    renderer: str | None
+    config: Mapping[str, Json] | None
+
+
+@dataclass(frozen=True)
+class RendererField:
+    """A renderer by its name, or a map of its `type` and its configuration."""
+
+    def parse(self, node: Node, at: str, tell: ProblemCollector) -> RendererChoice | Invalid:
+        if not isinstance(node, MapNode):
+            name = RendererNameField().parse(node, at, tell)
+            return name if isinstance(name, Invalid) else RendererChoice(name, None)
+        kind = node.get("type")
+        if kind is None:
+            return tell.add_problem(
+                node.line, at, "this needs type, the renderer's name. Write type: code, for example."
+            )
+        name = RendererNameField().parse(kind, join_key(at, "type"), tell)
+        rest = tuple(entry for entry in node.entries if entry.key != "type")
+        config = AnyMapField().parse(MapNode(rest, node.line), at, tell)
+        if isinstance(name, Invalid) or isinstance(config, Invalid):
+            return Invalid()
+        lines = {entry.key: entry.line for entry in rest}
+        misfits = () if name is None else config_problems(name, config)
+        for key, what in misfits:
+            tell.add_problem(lines.get(key, node.line), join_key(at, key), what)
+        return Invalid() if misfits else RendererChoice(name, config or None)
+
+    def schema(self) -> JsonObject:
+        named = RendererNameField().schema()
+        described: JsonObject = {"description": "The renderer's name.", **named}
+        several: list[JsonObject] = []
+        for each in RENDERERS:
+            inner = each.schema()
+            properties = inner["properties"]
+            assert isinstance(properties, dict)
+            kind: JsonObject = {"description": "The renderer's name.", "enum": [each.name, *each.aliases]}
+            several.append(
+                {
+                    "if": {"properties": {"type": kind}, "required": ["type"]},
+                    "then": {**inner, "properties": {"type": kind, **properties}},
+                }
+            )
+        whole: JsonObject = {
+            "type": "object",
+            "properties": {"type": described},
+            "required": ["type"],
+            "allOf": [*several],
+        }
+        return {"anyOf": [named, whole]}
+
+
+@dataclass(frozen=True)
+class NameOrMapField:
+    """A map, or for short its first key alone."""
+
+    name: ConfigField[str]
+    section: ConfigSection
+
+    def parse(self, node: Node, at: str, tell: ProblemCollector) -> ConfigValues | Invalid:
+        if isinstance(node, MapNode):
+            return self.section.parse(node, at, tell)
+        name = self.name.parse(node, at, tell)
+        if isinstance(name, Invalid):
+            return name
+        return ConfigValues({self.section.keys[0].name: LocatedValue(name, at, node.line)}, frozenset(), node.line)
+
+    def schema(self) -> JsonObject:
+        return {"anyOf": [self.name.schema(), self.section.schema()]}
+
+
+def _describe_version(node: Node) -> str:
+    return (
+        repr(node.text[:16])
+        if isinstance(node, ScalarNode) and node.kind is not ScalarKind.NULL
+        else describe_node(node)
+    )
+
 
 TOOL_RULE: Final = "1 to 64 characters of A-Z, a-z, 0-9, '_' and '-'"
 _TOOL_ID: Final = TextRule(r"[A-Za-z0-9_-]{1,64}", f"use {TOOL_RULE}")
@@ -72,7 +261,7 @@ def _spellings(*keys: ConfigKey[object]) -> dict[str, str]:
     return {other: name for other, name in SPELLINGS.items() if name in names}
 
 
-REQUIRES_CONFIRMATION: Final = override_keys.REQUIRES_CONFIRMATION
+REQUIRES_CONFIRMATION: Final = access.REQUIRES_CONFIRMATION
 
 TOOL_ID: Final = ConfigKey(
     "id", TextField(_TOOL_ID, accepts_scalars=True), f"The tool's id within the toolset, which models see: {TOOL_RULE}."
@@ -302,17 +491,17 @@ OVERRIDE_TARGET: Final = ConfigKey(
 _ENABLED: Final = ConfigKey(
     "enabled", BooleanField(), "false takes the tool away; whoever imports the toolset can switch it on again."
 )
-_RENDERER: Final = ConfigKey("renderer", RendererNameField(), override_keys.RENDERER.description)
+_RENDERER: Final = ConfigKey("renderer", RendererNameField(), access.RENDERER.description)
 _OVERRIDE_KEYS: Final = (
-    *(_RENDERER, override_keys.RENDERER_CONFIG, override_keys.NAME_OVERRIDE),
-    *(override_keys.DESCRIPTION_OVERRIDE, REQUIRES_CONFIRMATION, override_keys.TOOL_CONFIRMATION, _ENABLED, ARGUMENTS),
+    *(_RENDERER, access.RENDERER_CONFIG, access.NAME_OVERRIDE),
+    *(access.DESCRIPTION_OVERRIDE, REQUIRES_CONFIRMATION, access.TOOL_CONFIRMATION, _ENABLED, ARGUMENTS),
 )
 OVERRIDE: Final = OverrideSection(
     "What is changed of the tools that one id or pattern fits.",
     (OVERRIDE_TARGET, *_OVERRIDE_KEYS),
     required=("tool_id",),
     aliases=_spellings(OVERRIDE_TARGET, *_OVERRIDE_KEYS),
-    advice=override_keys.OVERRIDE.advice,
+    advice=access.OVERRIDE.advice,
     allows_extension_keys=True,
     null_is_absent=True,
 )

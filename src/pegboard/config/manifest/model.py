@@ -1,17 +1,47 @@
 """A toolset as its manifest describes it: what it brings, what it asks for, and what it changes of its tools."""
 
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from pegboard.config.problem import FileProblem
-from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
-from pegboard.core.override import Override
-from pegboard.core.own import ContainerImage, ToolsetLimits
-from pegboard.core.server import DeclaredAt, EveryTool, Server
-from pegboard.core.tool import Json, JsonObject
+from pegboard.config.references import escape_literal
+from pegboard.config.schema.document import FileProblem
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.model.server import DeclaredAt, EveryTool, Server, Stdio
+from pegboard.core.model.tool import ContainerImage, ToolsetLimits
+from pegboard.core.overrides.model import Override
 
-from .paths import with_relative_paths
+# Paths of a toolset's servers: absolute where they run, and from the toolset's folder where they are written.
+
+
+def relative_path(path: str, folder: Path) -> str | None:
+    """The path from the folder, if it leads into it. Both hold `${…}` references, or signs that stand for none."""
+    above = escape_literal(str(folder))
+    if path == above:
+        return "."
+    prefix = above if above.endswith(os.sep) else above + os.sep
+    return path.removeprefix(prefix).replace(os.sep, "/") if path.startswith(prefix) else None
+
+
+def with_relative_paths(server: Server, folder: Path) -> Server:
+    """The server with its paths as a manifest says them: a program of the toolset begins with `./`, and who says
+    nothing of a working directory means the toolset's folder."""
+    if not isinstance(server.connection, Stdio):
+        return server
+    command, cwd = server.connection.command, server.connection.cwd
+    inner = relative_path(command, folder)
+    within = "." if cwd is None else relative_path(cwd, folder)
+    return replace(
+        server,
+        connection=replace(
+            server.connection,
+            command=command if inner is None else f"./{inner.removeprefix('./')}",
+            cwd=None if within == "." else cwd if within is None else within,
+        ),
+    )
+
 
 MANIFEST_FILE_NAME: Final = "toolset.yaml"
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from pegboard.core.ids import BadId, ToolsetId, parse_toolset_id
+from pegboard.core.model.ids import BadId, ToolsetId, parse_toolset_id
 
 _MANIFEST: Final = """\
 # What this toolset brings. Every key: docs/reference/toolset-yaml.md in Pegboard.

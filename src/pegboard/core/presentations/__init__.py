@@ -2,7 +2,3 @@
 
 Here is what each presentation shows and answers, as values. None decides: what is open is asked of a resolution.
 """
-
-from .presenting import PinnedEntry, PresentationMode, PresentationSettings
-
-__all__ = ["PinnedEntry", "PresentationMode", "PresentationSettings"]

@@ -4,18 +4,64 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from pegboard.core.builtin_verdict import describe_closed
-from pegboard.core.deferral import has_deferred
-from pegboard.core.ids import BuiltinKey, ToolId
-from pegboard.core.policy import Policy
-from pegboard.core.prompting import PYTHON, SCHEMAS, SEARCH, SQL
-from pegboard.core.resolve import OpenTool, Resolution, Verdict
-from pegboard.core.ticket import TICKET_TOOL
+from pegboard.core.calls.tickets import TICKET_TOOL
+from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, Resolution, Verdict, judge_tool
+from pegboard.core.decision.status import explain_reason, status_of
+from pegboard.core.decision.unknown_names import with_suspects
+from pegboard.core.decision.visibility import (
+    HiddenByGrants,
+    HiddenByLaunchFilter,
+    HiddenByNarrowerView,
+    HiddenBySelection,
+    HiddenReason,
+    explain_hidden_clause,
+)
+from pegboard.core.model.catalogue import Catalogue, Health
+from pegboard.core.model.ids import BuiltinKey, ToolId
+from pegboard.core.model.patterns import find_launch_block
+from pegboard.core.model.selection import View, disables_tool
+from pegboard.core.model.settings import PYTHON, SCHEMAS, SEARCH, SQL, PresentationMode
+from pegboard.core.model.tool import Tool
+from pegboard.core.policy.policy import Policy
+from pegboard.core.presentations.costs import PRESENTATION_TOOLS
+from pegboard.core.presentations.own_tools import choose_presentation, has_deferred, pinned_tools
 
-from .choice import choose_presentation
-from .costs import PRESENTATION_TOOLS
-from .kept import pinned_tools
-from .presenting import PresentationMode
+# The verdict on a built-in tool that is not on the board: `tool_search`, or `python_execution` without `listed`.
+
+
+def builtin_verdict(tool: Tool, health: Health | None, catalogue: Catalogue, policy: Policy, view: View) -> Verdict:
+    """By the steps and rules for any tool. Toolsets, which say what is taken from the board, do not choose it: an entry
+    of `disabled_tools` that means it takes it away, and so does a caller that is granted no toolset at all."""
+    policy = with_suspects(catalogue, policy)
+    removed = _hidden_reason(tool, policy, view)
+    return judge_tool(tool, health, policy) if removed is None else HiddenTool(tool, removed)
+
+
+def describe_closed(verdict: Verdict) -> str | None:
+    """Why a tool is not open, for operators; `None` where it is."""
+    match verdict:
+        case OpenTool():
+            return None
+        case LockedTool(reason=reason):
+            return f"it is locked ({status_of(reason).value}): {explain_reason(reason)}".rstrip(".")
+        case HiddenTool(reason=removed):
+            return f"it is not in this view: {explain_hidden_clause(removed)}"
+        case _:
+            assert_never(verdict)
+
+
+def _hidden_reason(tool: Tool, policy: Policy, view: View) -> HiddenReason | None:
+    declared, limit = policy.declared, policy.grants_of(view.principal)
+    if disables_tool(declared.selection, tool.id):
+        return HiddenBySelection(declared.selection, declared.selected_at)
+    if limit is not None and not limit.toolsets:
+        return HiddenByGrants(limit, tool.id.toolset)
+    for narrowing in view.narrowings:
+        if disables_tool(narrowing, tool.id):
+            return HiddenByNarrowerView(narrowing)
+    barred = find_launch_block(view.filters, tool.id)
+    return None if barred is None else HiddenByLaunchFilter(barred)
+
 
 FIXED_PRESENTATIONS: Final = tuple(
     presented for presented in PresentationMode if presented is not PresentationMode.AUTO

@@ -3,9 +3,8 @@
 from enum import StrEnum
 from typing import Final
 
-from pegboard.core.retrieval import DEFAULT_RESULTS, MAX_QUERY_CHARS
-
-from .own import READ_ONLY_HINTS, build_own_tool, flag_schema, tools_by_name
+from pegboard.core.presentations.own_tools import READ_ONLY_HINTS, build_own_tool, flag_schema, tools_by_name
+from pegboard.core.presentations.retrieval import DEFAULT_RESULTS, MAX_QUERY_CHARS
 
 SEARCH: Final = "tool_search"
 MAX_RESULTS: Final = 50

@@ -5,18 +5,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pegboard.core.call import LockedToolRefusal, UnknownTool, find_open_tool
-from pegboard.core.ids import ToolId, ToolsetId
-from pegboard.core.policy import Policy
-from pegboard.core.reference import ReferenceKind, UnknownReference, closest_names
-from pegboard.core.resolve import LockedTool, OpenTool, Resolution
-from pegboard.core.rules import server_is_reviewed
-from pegboard.core.signature import first_sentence
-from pegboard.core.status import LockStatus
-from pegboard.core.tool import JsonObject, ToolSpec
-
-from .entries import name_and_description, readable_schema
-from .own import CALL_TOOL, DESTRUCTIVE_HINTS, READ_ONLY_HINTS, build_own_tool, text_schema, tools_by_name
+from pegboard.core.calls.call import LockedToolRefusal, UnknownTool, find_open_tool
+from pegboard.core.decision.resolve import LockedTool, OpenTool, Resolution
+from pegboard.core.decision.rules import server_is_reviewed
+from pegboard.core.decision.status import LockStatus
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.ids import ToolId, ToolsetId
+from pegboard.core.model.references import ReferenceKind, UnknownReference, closest_names
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.policy.policy import Policy
+from pegboard.core.presentations.entries import first_sentence, name_and_description, readable_schema
+from pegboard.core.presentations.own_tools import (
+    CALL_TOOL,
+    DESTRUCTIVE_HINTS,
+    READ_ONLY_HINTS,
+    build_own_tool,
+    text_schema,
+    tools_by_name,
+)
 
 LIST_TOOLSETS: Final = "list_toolsets"
 LIST_TOOLS: Final = "list_tools"
@@ -182,7 +188,8 @@ def _description(id: ToolsetId, tally: Mapping[str, int], resolution: Resolution
 
 def _looks_poisoned(id: ToolsetId, told: str) -> bool:
     # Loaded when it is needed: most gateways show no meta tools, and all its patterns take room.
-    from pegboard.core.scan import is_poisoned, scan_tool
+    from pegboard.core.scan.findings import is_poisoned
+    from pegboard.core.scan.scanner import scan_tool
 
     return is_poisoned(scan_tool(ToolSpec(id, description=told)))
 

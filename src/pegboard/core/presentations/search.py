@@ -1,16 +1,41 @@
 """The search presentation: tools that find others, tell all about one, call it, and list servers."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final, assert_never
 
-from pegboard.core.call import find_open_tool, refusal_text
-from pegboard.core.policy import Policy
-from pegboard.core.resolve import OpenTool, Resolution
-from pegboard.core.retrieval import DEFAULT_RESULTS, MAX_QUERY_CHARS, MAX_RESULTS, AnswerDetail
-from pegboard.core.tool import Json, JsonObject
-
-from .entries import complete_entry
-from .own import CALL_TOOL, DESTRUCTIVE_HINTS, READ_ONLY_HINTS, build_own_tool, flag_schema, text_schema, tools_by_name
+from pegboard.core.calls.call import find_open_tool, refusal_text
+from pegboard.core.calls.tickets import TICKET, TICKET_ID
+from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, Resolution
+from pegboard.core.decision.status import LockStatus
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.catalogue import (
+    Catalogue,
+    Health,
+    ProviderAsleep,
+    ProviderDown,
+    ProviderNeedsSignIn,
+    ProviderOff,
+    ProviderStart,
+    ProviderUp,
+    is_listing_known,
+)
+from pegboard.core.model.ids import BuiltinKey, ProviderKey, ServerKey, SourceKey, ToolId
+from pegboard.core.model.text import quote_name
+from pegboard.core.model.tool import JsonSchema, canonical_json
+from pegboard.core.policy.policy import Policy
+from pegboard.core.presentations.entries import complete_entry
+from pegboard.core.presentations.own_tools import (
+    CALL_TOOL,
+    DESTRUCTIVE_HINTS,
+    READ_ONLY_HINTS,
+    build_own_tool,
+    flag_schema,
+    text_schema,
+    tools_by_name,
+)
+from pegboard.core.presentations.retrieval import DEFAULT_RESULTS, MAX_QUERY_CHARS, MAX_RESULTS, AnswerDetail
+from pegboard.core.resources.visibility import ResourcesOutOfView, resource_visibility
 
 RETRIEVE: Final = "retrieve_tools"
 DESCRIBE: Final = "describe_tool"
@@ -118,3 +143,103 @@ def describe_tools(names: Sequence[str], resolution: Resolution, policy: Policy)
         else:
             refused.append({"name": name, "why": refusal_text(found, RETRIEVE)})
     return {"tools": tools, "refused": refused} if refused else {"tools": tools}
+
+
+# What a caller needs to mend a call whose arguments do not fit: the schema of the tool that it meant.
+
+MAX_SCHEMA_CHARS: Final = 20_000
+"""Characters of a schema that are sent unasked."""
+
+
+def schema_hint(id: ToolId, resolution: Resolution, told_by: str) -> tuple[str, ...]:
+    """Lines to be added to the refusal: as callers see the tool, and nothing of one that is not open to them. One that
+    is too long is to be asked for with the tool that has it `told_by`."""
+    schema = _schema(id, resolution)
+    if schema is None:
+        return ()
+    text = canonical_json(schema).decode("utf-8", "replace")
+    if len(text) > MAX_SCHEMA_CHARS:
+        return (f"The input schema of {quote_name(id)} has {len(text)} characters; get it with {told_by}.",)
+    return (f"The input schema of {quote_name(id)} is:", text)
+
+
+def _schema(id: ToolId, resolution: Resolution) -> JsonSchema | None:
+    if id == TICKET_ID:
+        return TICKET.spec.input_schema
+    verdict = resolution.verdicts.get(id)
+    return verdict.visible_tool.spec.input_schema if isinstance(verdict, OpenTool) else None
+
+
+# The per-server rollup: how many tools a server has callable, and how many are locked for which reason.
+
+
+def tool_counts(resolution: Resolution) -> Mapping[SourceKey, Mapping[str, int]]:
+    """`callable` and one key a status, zeros left out. Tools outside the view are not counted."""
+    tallies: dict[SourceKey, Counter[str]] = {}
+    for id, verdict in resolution.verdicts.items():
+        match verdict:
+            case HiddenTool():
+                continue
+            case OpenTool():
+                tallies.setdefault(id.source, Counter())["callable"] += 1
+            case LockedTool():
+                tallies.setdefault(id.source, Counter())[verdict.status.value] += 1
+    return {source: _in_status_order(tally) for source, tally in tallies.items()}
+
+
+def locked_counts(resolution: Resolution) -> Mapping[SourceKey, Mapping[str, int]]:
+    """Only the servers of which something is not callable."""
+    return {source: tally for source, tally in tool_counts(resolution).items() if tally.keys() - {"callable"}}
+
+
+def _in_status_order(tally: Counter[str]) -> Mapping[str, int]:
+    stated = {status.value: tally[status.value] for status in LockStatus if tally[status.value]}
+    return {"callable": tally["callable"], **stated}
+
+
+# The servers that one caller may know of, with the counts of what is locked there.
+
+
+def list_upstream_servers(catalogue: Catalogue, policy: Policy, resolution: Resolution) -> JsonObject:
+    """A server is told of if a tool of it is in the view, or if the view would have whatever it lists. What a toolset
+    brings itself is told of alike, without the id of a server.
+
+    Of one that has not listed anything it is told that nothing is callable: that nothing is said means that all is.
+    """
+    seen = {id.source for id in resolution.names}
+    opened = resource_visibility(catalogue, policy, resolution.view)
+    counted = locked_counts(resolution)
+    servers = [
+        _entry(key, word.health, dict(counted.get(key, {} if is_listing_known(word) else {"callable": 0})))
+        for key, word in catalogue.listings.items()
+        if not isinstance(key, BuiltinKey) and (key in seen or not isinstance(opened[key], ResourcesOutOfView))
+    ]
+    return {"servers": [*servers]}
+
+
+def _entry(key: ProviderKey, health: Health, tally: dict[str, int]) -> JsonObject:
+    entry: JsonObject = {
+        "id": str(key),
+        "serverId": key.server if isinstance(key, ServerKey) else None,
+        "toolsetId": key.toolset,
+        "health": health_word(health),
+    }
+    return {**entry, "tools": {**tally}} if tally else entry
+
+
+def health_word(health: Health) -> str:
+    match health:
+        case ProviderUp():
+            return "up"
+        case ProviderStart():
+            return "starting"
+        case ProviderDown():
+            return "down"
+        case ProviderNeedsSignIn():
+            return "needs_sign_in"
+        case ProviderAsleep():
+            return "asleep"
+        case ProviderOff():
+            return "off"
+        case _:
+            assert_never(health)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from pegboard.core.tool import Json, JsonObject
+from pegboard.core.json.values import Json, JsonObject
 
 PAGE_SUFFIXES: Final = (".html", ".htm")
 """Of files that may be an artifact: nothing else of a toolset is read for a page."""

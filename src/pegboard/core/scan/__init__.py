@@ -4,20 +4,3 @@ Every text of a spec is looked at: names, titles, descriptions, keys, enum value
 safe to show: of what was found it repeats a short excerpt at most, with nothing invisible left in it. It is for a
 person who decides, not for an agent: the excerpt is part of what is withheld from agents.
 """
-
-from .finding import FindingPath, ScanFinding, ScanFindingKind, Severity, is_poisoned
-from .scan import MAX_FINDINGS, scan_tool
-from .strangers import OtherTools, other_tools, other_tools_by_source
-
-__all__ = [
-    "MAX_FINDINGS",
-    "FindingPath",
-    "OtherTools",
-    "ScanFinding",
-    "ScanFindingKind",
-    "Severity",
-    "is_poisoned",
-    "other_tools",
-    "other_tools_by_source",
-    "scan_tool",
-]

@@ -4,11 +4,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
-from pegboard.core.tool import Json, ToolSpec
-
-from .excerpt import excerpt_around, harmless_line, make_excerpt
-from .finding import FindingPath, ScanFinding, ScanFindingKind, TextMark
-from .words import normalize_text, parse_word_set, split_words
+from pegboard.core.json.values import Json
+from pegboard.core.model.tool import ToolSpec
+from pegboard.core.scan.findings import (
+    FindingPath,
+    ScanFinding,
+    ScanFindingKind,
+    TextMark,
+    excerpt_around,
+    harmless_line,
+    make_excerpt,
+)
+from pegboard.core.scan.text import normalize_text, parse_word_set, split_words
 
 _DESTRUCTIVE_VERBS: Final = parse_word_set(
     "delete destroy purge wipe erase truncate terminate kill uninstall overwrite nuke revoke deactivate shred"

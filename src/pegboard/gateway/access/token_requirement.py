@@ -1,5 +1,6 @@
 """Remembers that callers had to show tokens: in the data directory, which outlives a change of the store, and in the
-store, which other gateways share. Nothing but a person's word makes it forget."""
+store, which other gateways share. Nothing but a person's word makes it forget.
+"""
 
 import logging
 from dataclasses import dataclass
@@ -8,10 +9,11 @@ from typing import Final, Protocol
 
 import anyio.to_thread
 
-from pegboard.config import places
-from pegboard.core.policy import Policy
+from pegboard.config import paths
+from pegboard.core.policy.policy import Policy
 from pegboard.gateway.board import BoardState
-from pegboard.ports import Clock, StoreUnavailable
+from pegboard.ports.audit import StoreUnavailable
+from pegboard.ports.providers import Clock
 
 log = logging.getLogger(__name__)
 
@@ -37,11 +39,11 @@ class TokenRequirement:
     _recorded: bool | None = None
 
     async def is_remembered(self) -> bool:
-        there = await anyio.to_thread.run_sync(places.tokens_were_required, self.directory)
+        there = await anyio.to_thread.run_sync(paths.tokens_were_required, self.directory)
         return there or await self.store.is_recorded()
 
     async def forget(self) -> None:
-        await anyio.to_thread.run_sync(places.forget_required_tokens, self.directory)
+        await anyio.to_thread.run_sync(paths.forget_required_tokens, self.directory)
         await self.store.clear()
 
     async def update(self, policy: Policy) -> None:
@@ -51,7 +53,7 @@ class TokenRequirement:
             return
         try:
             if required:
-                await anyio.to_thread.run_sync(places.remember_required_tokens, self.directory, self.clock())
+                await anyio.to_thread.run_sync(paths.remember_required_tokens, self.directory, self.clock())
                 await self.store.record()
             elif self._recorded:
                 await self.forget()

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from pegboard.core.ids import ToolId
-from pegboard.core.tool import Json, JsonObject
-from pegboard.prompts.building import BuiltPrompt
-
-from .limits import LimitHit
-from .offering import ToolOffer
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import ToolId
+from pegboard.gateway.chat.calls import ToolOffer
+from pegboard.gateway.chat.request import LimitHit
+from pegboard.prompts.system_prompt import BuiltPrompt
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,26 @@
 """Where the files of installed toolsets lie: a folder for each content, named by its digest, that nobody changes."""
 
 import hashlib
+import logging
 import os
 import posixpath
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pegboard.config.private_files import make_private_folder
-from pegboard.core.ids import ToolsetId, ToolsetKey
-from pegboard.core.own import OwnTools
-from pegboard.core.policy import Policy, PolicyDecisions
-from pegboard.core.reference import closest_names
+import anyio.to_thread
+
+from pegboard.config.paths import make_private_folder
+from pegboard.core.model.ids import ToolsetId, ToolsetKey
+from pegboard.core.model.references import closest_names
+from pegboard.core.model.tool import OwnTools
+from pegboard.core.policy.policy import Policy, PolicyDecisions
 from pegboard.core.renderers.catalogue import PAGE_SUFFIXES
 
 TOOLSETS: Final = "toolsets"
@@ -57,7 +60,7 @@ def file_facts(folder: Path, names: Collection[str]) -> Mapping[str, FileFacts]:
 
 
 def _facts(path: Path) -> FileFacts:
-    from pegboard.config.bundle import is_executable
+    from pegboard.config.bundle.staging_folder import is_executable
 
     found, size = hashlib.sha256(), 0
     with path.open("rb") as file:
@@ -269,3 +272,46 @@ def _is_locked(descriptor: int, *, shared: bool) -> bool:
     except OSError:
         return False
     return True
+
+
+# What imports that were cut off left behind: folders that nobody stages any more, and contents that no store names.
+
+log = logging.getLogger(__name__)
+
+
+async def sweep(
+    files: ToolsetFiles, load: Callable[[], Awaitable[PolicyDecisions]], keep: Callable[[PolicyDecisions], None]
+) -> None:
+    """Removes it, unless something is being installed right now. `load` is asked afterwards, so that it knows all that
+    was installed before; `keep` removes what else nobody needs then. A gateway starts all the same when it cannot."""
+    if not files.root.is_dir():
+        return
+    with ExitStack() as stack:
+        try:
+            if await anyio.to_thread.run_sync(stack.enter_context, files.sweep_lock()):
+                decided = await load()
+                if decided.unreadable:
+                    log.warning(
+                        "Leftovers of imports stay: rows of the store cannot be read. See: pegboard store check"
+                    )
+                    return
+                await anyio.to_thread.run_sync(_delete_unused, files, decided)
+                await anyio.to_thread.run_sync(keep, decided)
+        except FilesUnavailable as error:
+            log.warning("Leftovers of imports stay: %s", error)
+
+
+def sweep_staged(files: ToolsetFiles) -> None:
+    """What was being laid out when a process died, unless another lays something out right now."""
+    from pegboard.config.bundle.staging_folder import remove_leftovers as staging_folders
+
+    with files.sweep_lock() as alone:
+        if alone:
+            staging_folders(files.root)
+
+
+def _delete_unused(files: ToolsetFiles, decided: PolicyDecisions) -> None:
+    from pegboard.config.bundle.staging_folder import remove_leftovers as staging_folders
+
+    staging_folders(files.root)
+    files.delete_all_except(installed_digests(decided))

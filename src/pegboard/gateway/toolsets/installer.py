@@ -1,58 +1,132 @@
 """Toolsets brought onto the board and taken off it: staged, described, shown, and swapped in by one command."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
 
-from pegboard.config.problem import FileProblem
-from pegboard.core.closed import LockedPart, locked_after_install
-from pegboard.core.commands import CommandRejection, apply_command
-from pegboard.core.ids import PrincipalId, ServerKey, ToolsetId, ToolsetKey
-from pegboard.core.imported import InstallToolset, RecordSecretChange, RemoveToolset
-from pegboard.core.installing import InstallDifferences, install_differences, is_downgrade
-from pegboard.core.override import OverrideIndex
-from pegboard.core.own import OwnTools
-from pegboard.core.plan import partly_described_tools
-from pegboard.core.policy import Policy
-from pegboard.core.running import clean_specs
-from pegboard.core.server import InstalledBy, Server, Stdio
-from pegboard.core.tool import Tool
-from pegboard.core.versions import describe_downgrade
-from pegboard.core.view import View
+from pegboard.config.schema.document import FileProblem
+from pegboard.core.commands.commands import apply_command
+from pegboard.core.commands.first_sight import clean_specs
+from pegboard.core.commands.toolset_install import InstallToolset, RecordSecretChange, RemoveToolset
+from pegboard.core.model.ids import PrincipalId, ServerKey, ToolsetId, ToolsetKey
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import InstalledBy, Server, Stdio
+from pegboard.core.model.tool import OwnTools, Tool
+from pegboard.core.model.toolset import ToolsetImport, ToolsetOrigin, describe_downgrade, is_downgrade
+from pegboard.core.overrides.model import OverrideIndex
+from pegboard.core.policy.policy import Policy
+from pegboard.core.toolsets.preview import InstallDifferences, install_differences
+from pegboard.core.toolsets.report import LockedPart, locked_after_install, partly_described_tools
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.operate import SaveFailure
-from pegboard.ports import SecretsUnavailable, SignIns, StaleVersion, StoreUnavailable
-from pegboard.ports.describing import DescribedTool, ReadLabel, ToolDescriber, ToolDescriptionError
-
-from .bringing import import_origin
-from .building import make_install_command
-from .files import ToolsetFiles, installed_digests
-from .functions import check_functions, problem_at
-from .progress import ImportProgress, ImportStep
-from .reaching import reach_describer
-from .reading import InvalidToolsetError, StagedToolset, entries_of, read_linked_toolset, stage_toolset
-from .secrets import ToolsetSecrets, requested_secrets
-from .sweeping import sweep_staged
-from .unread import describe_from_text, modules_of
-from .wanted import (
+from pegboard.gateway.operator import SaveFailure
+from pegboard.gateway.toolsets.build import make_install_command, reach_describer
+from pegboard.gateway.toolsets.files import ToolsetFiles, installed_digests, sweep_staged
+from pegboard.gateway.toolsets.reader import (
     ImportConflictError,
     ImportPreview,
     ImportRefusedError,
     ImportRequest,
+    InvalidToolsetError,
+    StagedToolset,
     approved_ids,
+    check_functions,
+    describe_from_text,
+    entries_of,
     installed_state,
+    is_archive,
+    modules_of,
     poisoned_overrides,
+    problem_at,
+    read_linked_toolset,
+    stage_toolset,
     still_pending,
 )
+from pegboard.gateway.toolsets.secrets import ToolsetSecrets, requested_secrets
+from pegboard.ports.audit import StoreUnavailable
+from pegboard.ports.providers import DescribedTool, ReadLabel, SignIns, ToolDescriber, ToolDescriptionError
+from pegboard.ports.stores import SecretsUnavailable, StaleVersion
 
 if TYPE_CHECKING:
-    from pegboard.config.manifest import CommandEntry, Manifest
-    from pegboard.core.review import PendingApproval
+    from pegboard.config.manifest.model import CommandEntry, Manifest
+    from pegboard.core.review.review import PendingApproval
+
+
+# How far long work has come, for whoever asks while it goes on.
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_MAX_TRACKED: Final = 100
+
+
+@dataclass
+class ImportStep:
+    """What is being done; of how many things how many are done, where they can be counted."""
+
+    message: str = "reading the toolset"
+    done_count: int = 0
+    total: int = 0
+    since: float = field(default_factory=time.monotonic)
+
+    def count(self, done: int, total: int) -> None:
+        self.message, self.done_count, self.total = "copying files", done, total
+
+    def update(self, said: str) -> None:
+        self.message, self.done_count, self.total = said, 0, 0
+
+
+class ImportProgress:
+    """Work by the names that those who asked for it gave it. What has ended is forgotten."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._steps: dict[str, ImportStep] = {}
+        self._now = now
+
+    @contextmanager
+    def track(self, name: str | None) -> Iterator[ImportStep]:
+        step = ImportStep(since=self._now())
+        if name is None or name in self._steps or len(self._steps) >= _MAX_TRACKED:
+            yield step
+            return
+        self._steps[name] = step
+        try:
+            yield step
+        finally:
+            del self._steps[name]
+
+    def __getitem__(self, name: str) -> ImportStep | None:
+        return self._steps.get(name)
+
+
+def is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
+
+
+# Where a toolset comes from, for whoever wants to know later: the kind of source, its place and its commit.
+
+
+def import_origin(wanted: ImportRequest, at: datetime) -> ToolsetImport:
+    """Raises `OSError`. Of a checkout no remote is kept: its address may hold a password."""
+    from pegboard.config.bundle.source import find_checkout
+    from pegboard.config.bundle.staging_folder import MANIFESTS
+
+    source = wanted.source
+    if wanted.is_upload:
+        return ToolsetImport(ToolsetOrigin.UPLOAD, at)
+    if not source.is_dir():
+        return ToolsetImport(ToolsetOrigin.ZIP if is_archive(source) else ToolsetOrigin.MANIFEST, at, str(source))
+    checkout = find_checkout(source, MANIFESTS)
+    if checkout is None:
+        return ToolsetImport(ToolsetOrigin.FOLDER, at, str(source))
+    return ToolsetImport(ToolsetOrigin.GIT, at, str(source), checkout.commit, checkout.is_dirty)
+
 
 log = logging.getLogger(__name__)
 
@@ -186,7 +260,7 @@ class ToolsetInstaller:
         return replace(looked, waiting_tools=waits, needs_own_review=partly_described_tools(changes) | poisoned)
 
     def _review_notes(self, install: InstallToolset, changes: InstallDifferences) -> "tuple[PendingApproval, ...]":
-        from pegboard.core.review import preview_approvals
+        from pegboard.core.review.review import preview_approvals
 
         tools = [Tool(tool, install.specs[tool]) for tool in changes.reviewed_tools]
         return preview_approvals(tools, self._gateway.board.catalogue.tools.values(), OverrideIndex(install.overrides))
@@ -205,7 +279,7 @@ class ToolsetInstaller:
 
     def _manifest_at_destination(self, wanted: ImportRequest, staged: StagedToolset) -> "Manifest":
         """The manifest again, with relative paths taken from the place that the files will have."""
-        from pegboard.config.manifest import read_manifest
+        from pegboard.config.manifest.reader import read_manifest
         from pegboard.config.settings import InvalidFile
 
         folder = wanted.source if wanted.link else self.files.folder(staged.manifest.id, staged.digest)
@@ -230,7 +304,8 @@ class ToolsetInstaller:
         self, manifest: "Manifest", step: ImportStep
     ) -> tuple[Mapping[str, tuple["CommandEntry", ...]], tuple[str, ...]]:
         """What labels tell, and which other images could not be fetched: a call would not fetch them."""
-        from pegboard.config.manifest import ToolsFromLabel, read_label
+        from pegboard.config.manifest.model import ToolsFromLabel
+        from pegboard.config.manifest.reader import read_label
         from pegboard.config.settings import InvalidFile
 
         found: dict[str, tuple[CommandEntry, ...]] = {}

@@ -7,19 +7,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pegboard.config.references import MalformedText, parse_references
-from pegboard.core.ids import ProviderKey, ToolsetId
-from pegboard.core.outage import UnsetSecret
-from pegboard.core.own import OwnTools
-from pegboard.core.policy import Policy
+from pegboard.core.decision.status import UnsetSecret
+from pegboard.core.model.ids import ProviderKey, ToolsetId
+from pegboard.core.model.tool import OwnTools
+from pegboard.core.policy.policy import Policy
 from pegboard.gateway.gateway import Gateway
-from pegboard.ports import (
-    Expand,
-    ExpandForCaller,
-    SecretStore,
-    SecretsUnavailable,
-    UnreadableSecret,
-    UnresolvedReference,
-)
+from pegboard.ports.providers import Expand, ExpandForCaller, UnresolvedReference
+from pegboard.ports.stores import SecretStore, SecretsUnavailable, UnreadableSecret
 
 log = logging.getLogger(__name__)
 

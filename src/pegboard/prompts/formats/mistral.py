@@ -1,20 +1,19 @@
 """Mistral, all generations: `[TOOL_CALLS]` with a JSON array (before v11), or with a name, `[ARGS]` and the arguments.
 
 Seen in the wild as well: no `[ARGS]`, an id between, the name before the marker, a comma between two calls, and the
-array, or name and arguments, alone where a server swallowed the marker."""
+array, or name and arguments, alone where a server swallowed the marker.
+"""
 
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
-from pegboard.prompts.engines.json_calls import JsonScanner
-from pegboard.prompts.engines.json_signs import JsonSyntax
 from pegboard.prompts.events import ParsedCall
+from pegboard.prompts.formats.base import JsonFormat, headed_call
 from pegboard.prompts.scanner import MAX_HEADER_LENGTH, SPACE
-from pegboard.prompts.shapes import ToolShape
-
-from .marked import JsonFormat, headed_call
+from pegboard.prompts.scanners.json_calls import JsonScanner, JsonSyntax
+from pegboard.prompts.tool_shape import ToolShape
 
 MARKER, ARGUMENTS = "[TOOL_CALLS]", "[ARGS]"
 _WORD: Final = re.compile(r"[\w.\-]+\Z")

@@ -1,5 +1,6 @@
 """Native: the model server takes tools and gives calls apart from the text. Some leave calls in the text all the same;
-those are read only if the whole text is calls, and of known tools."""
+those are read only if the whole text is calls, and of known tools.
+"""
 
 import json
 from collections.abc import Sequence
@@ -16,11 +17,10 @@ from pegboard.prompts.events import (
     ThinkingEvent,
     source_text,
 )
+from pegboard.prompts.formats.base import FormatMessage, FormattedResult
+from pegboard.prompts.formats.json_formats import ANYTHING_FORMAT as ANYTHING
 from pegboard.prompts.scanner import Scanner
-from pegboard.prompts.shapes import ToolShape
-
-from .anything import FORMAT as ANYTHING
-from .format import FormatMessage, FormattedResult
+from pegboard.prompts.tool_shape import ToolShape
 
 
 class NativeScanner:

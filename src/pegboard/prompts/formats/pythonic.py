@@ -4,15 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pegboard.prompts.engines.python_calls import FENCE, PythonScanner, PythonSyntax
 from pegboard.prompts.events import ParsedCall
+from pegboard.prompts.formats.base import (
+    RESULT_IS_DATA,
+    FormatMessage,
+    FormattedResult,
+    as_function,
+    compact_json,
+    example_instructions,
+    result_as_json,
+)
 from pegboard.prompts.python_literals import format_call
-from pegboard.prompts.shapes import ToolShape
-
-from .format import FormatMessage, FormattedResult
-from .framing import RESULT_IS_DATA, result_as_json
-from .marked import as_function, compact_json
-from .wording import example_instructions
+from pegboard.prompts.scanners.json_calls import FENCE
+from pegboard.prompts.scanners.python_calls import PythonScanner, PythonSyntax
+from pegboard.prompts.tool_shape import ToolShape
 
 
 @dataclass(frozen=True)

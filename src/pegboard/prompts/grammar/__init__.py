@@ -3,10 +3,3 @@
 What a grammar admits is a call in its format. It holds a model to the shapes of arguments and not to every rule of
 their schemas: bounds of numbers, patterns of texts and long lengths are left to the check of arguments.
 """
-
-from .frames import CallFrame, find_frame
-from .gbnf import gbnf
-from .schemas import calls_schema
-from .tags import structural_tags
-
-__all__ = ["CallFrame", "calls_schema", "find_frame", "gbnf", "structural_tags"]

@@ -16,9 +16,9 @@ from functools import lru_cache
 from itertools import count
 from typing import Final, assert_never
 
-from pegboard.core.ids import BUILTIN, BuiltinKey, ServerKey, SourceKey, ToolId, ToolsetKey
-from pegboard.core.prompting import PYTHON
-from pegboard.core.reference import closest_names
+from pegboard.core.model.ids import BUILTIN, BuiltinKey, ServerKey, SourceKey, ToolId, ToolsetKey
+from pegboard.core.model.references import closest_names
+from pegboard.core.model.settings import PYTHON
 
 MAX_NAME_LENGTH: Final = 64
 HEADER_NAMES: Final = ("Any", "Literal", "NotRequired", "Sequence", "TypedDict")

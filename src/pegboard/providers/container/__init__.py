@@ -4,18 +4,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from pegboard.config.container_keys import ContainerSettings
-from pegboard.core.ids import SourceKey
-from pegboard.core.own import ContainerImage, OwnTools
-from pegboard.core.server import Server
-from pegboard.ports import Clock, Expand, Provider
-
-from .box import ContainerNamespace
-from .commands import CommandTools
-from .engine import ContainerEngine, NoEngine, engine_template, find_engine
-from .images import fetch_image, image_label
-from .leftovers import remove_leftovers
-from .speaking import ContainerExpander, ContainerMcpProvider, container_stdio
+from pegboard.config.keys.features import ContainerSettings
+from pegboard.core.model.ids import SourceKey
+from pegboard.core.model.server import Server
+from pegboard.core.model.tool import ContainerImage, OwnTools
+from pegboard.ports.providers import Clock, Expand, Provider
+from pegboard.providers.container.commands import CommandTools
+from pegboard.providers.container.engine import ContainerEngine, NoEngine, engine_template, find_engine
+from pegboard.providers.container.flags import ContainerNamespace
+from pegboard.providers.container.mcp import ContainerExpander, ContainerMcpProvider, container_stdio
+from pegboard.providers.container.run import fetch_image, image_label, remove_leftovers
 
 __all__ = ["Containers"]
 

@@ -16,11 +16,10 @@ from typing import Final
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
-from pegboard.children.environment import inherited_environment
-from pegboard.children.groups import prevent_descriptor_inheritance
-from pegboard.children.lines import one_line
-from pegboard.config.container_keys import ContainerSettings
-from pegboard.config.private_files import make_private_folder
+from pegboard.config.keys.features import ContainerSettings
+from pegboard.config.paths import make_private_folder
+from pegboard.processes.child import inherited_environment, prevent_descriptor_inheritance
+from pegboard.processes.output import one_line
 
 ENGINES: Final = ("podman", "docker")
 MAX_REASON_CHARS: Final = 300

@@ -16,12 +16,10 @@ purpose:
 Imported only where a DocSpace is set up.
 """
 
-from pegboard.core.ids import ToolsetKey
-from pegboard.ports import Clock, Provider
-
-from .hall import DocSpaceContext, MissingCredentials
-from .limits import DocSpaceLimits
-from .provider import TOOLSETS, DocSpaceProvider
+from pegboard.core.model.ids import ToolsetKey
+from pegboard.ports.providers import Clock, Provider
+from pegboard.providers.docspace.limits import DocSpaceLimits
+from pegboard.providers.docspace.provider import TOOLSETS, DocSpaceContext, DocSpaceProvider, MissingCredentials
 
 __all__ = ["TOOLSETS", "DocSpaceContext", "DocSpaceLimits", "MissingCredentials", "docspace_tools"]
 

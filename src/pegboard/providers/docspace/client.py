@@ -4,32 +4,320 @@ Questions (GET) are put again when DocSpace is too busy. Nothing else is: a DELE
 begun its deletion, and a second PUT to `copy` copies twice.
 """
 
+import errno
 import logging
+import os
+import re
+import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from functools import cache
 from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from ipaddress import ip_address
+from socket import SOCK_STREAM
 from typing import Final, TypeAlias
 from urllib.parse import urljoin, urlsplit
 
 import anyio
+import httpcore2
 import httpx2
 
 from pegboard import __version__
-from pegboard.core.docspace.credential import DocSpaceAccess, url_origin
-from pegboard.ports import Clock
+from pegboard.core.docspace.credentials import DocSpaceAccess, url_origin
+from pegboard.core.model.network_address import Address, NetworkZone, parse_ip_address, zone_of
+from pegboard.ports.providers import Clock
+from pegboard.providers.docspace.limits import (
+    LARGE_ANSWER_BYTES,
+    DocSpaceError,
+    DocSpaceLimiter,
+    DocSpaceLimits,
+    LargeAnswerSlot,
+)
 
-from .body import ACCEPTED_ENCODINGS, ResponseTooLongError, UndecodableBodyError, read_body
-from .bounds import CallerAddressPolicy, ForbiddenAddressError, RestrictedTransport, is_proxied
-from .limits import DocSpaceLimits
-from .network import BAD_PORTS, describe_network_error
-from .seat import LargeAnswerSlot
-from .shares import DocSpaceLimiter
-from .trouble import DocSpaceError
+# What a failed connection is called: the names that the operating system gives, as today's clients know them.
+
+BAD_PORTS: Final = frozenset(
+    {
+        *(1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109),
+        *(110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530),
+        *(531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045),
+        *(4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080),
+    }
+)
+"""Ports that fetch does not ask, because other protocols live there (Fetch standard, port blocking)."""
+_ADDRESS_PATTERN: Final = re.compile(r"\('([^']+)', (\d+)")
+"""How asyncio tells which address of a name it tried."""
+
+
+def describe_network_error(error: Exception, url: httpx2.URL) -> str:
+    """`connect ECONNREFUSED 127.0.0.1:443`, `getaddrinfo ENOTFOUND docs.example.com`."""
+    port = url.port or (443 if url.scheme == "https" else 80)
+    at = f"{url.host}:{port}"
+    for cause in _causes(error):
+        if isinstance(cause, BaseExceptionGroup) and isinstance(error, httpx2.ConnectError):
+            tried = [_describe_attempt(each, at) for each in cause.exceptions if isinstance(each, OSError)]
+            if told := [*dict.fromkeys(words for words in tried if words is not None)]:
+                return "\n".join(told)
+        if isinstance(cause, socket.gaierror):
+            return f"getaddrinfo ENOTFOUND {url.host}"
+        if (
+            isinstance(cause, OSError)
+            and cause.errno is not None
+            and cause.errno in errno.errorcode
+            and not isinstance(cause, ssl.SSLError)
+        ):
+            name = errno.errorcode[cause.errno]
+            if isinstance(error, httpx2.ConnectError):
+                return _describe_attempt(cause, at) or f"connect {name} {at}"
+            return f"read {name}"
+    match error:
+        case httpx2.UnsupportedProtocol():
+            return "unknown scheme"
+        case httpx2.ConnectTimeout():
+            return f"connect ETIMEDOUT {at}"
+        case httpx2.PoolTimeout():
+            return "too many requests are under way. Try again in a moment"
+        case httpx2.TimeoutException():
+            return f"{at} did not answer in time"
+        case httpx2.RemoteProtocolError() | httpx2.ReadError() | httpx2.WriteError():
+            return "other side closed"
+        case _:
+            innermost = [*_causes(error)][-1]
+            return " ".join(str(innermost).split()) or type(innermost).__name__
+
+
+def _describe_attempt(cause: OSError, at: str) -> str | None:
+    """One address that was tried; the one that was asked for where the error does not tell it."""
+    name = None if cause.errno is None else errno.errorcode.get(cause.errno)
+    if name is None or isinstance(cause, socket.gaierror | ssl.SSLError):
+        return None
+    found = _ADDRESS_PATTERN.search(str(cause))
+    return f"connect {name} {at if found is None else f'{found[1]}:{found[2]}'}"
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        if isinstance(error, BaseExceptionGroup) and error.exceptions:
+            error = error.exceptions[0]
+        else:
+            error = error.__cause__ or error.__context__
+
+
+# Where a DocSpace that a caller named may lead us: outside, and inside only to what the operator named.
+#
+# A name is looked up once, and the address that was looked at is the one that is connected to.
+
+_PROXY_VARIABLES: Final = ("https_proxy", "http_proxy", "all_proxy")
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+class ForbiddenAddressError(Exception):
+    """An address that nobody goes to because a caller says so."""
+
+
+class CallerAddressPolicy:
+    def __init__(self) -> None:
+        self._allowed_origins: frozenset[tuple[str, int]] = frozenset()
+
+    def allow(self, origins: Iterable[str]) -> None:
+        """The only places inside this machine and its network that callers may lead to, as the operator says."""
+        self._allowed_origins = frozenset(_host_and_port(origin) for origin in origins)
+
+    async def resolve(self, host: str, port: int) -> list[Address]:
+        """Of this host, each of them looked at. Raises `OutOfBoundsError`, and `OSError` for a name of nobody."""
+        found = parse_ip_address(host)
+        addresses = [found] if found is not None else await _resolve_addresses(host, port)
+        for address in addresses:
+            self._check_address(address, host, port)
+        return addresses
+
+    async def check_url(self, url: httpx2.URL) -> None:
+        """Behind a proxy names are looked up there: here, what this machine knows of them is looked at."""
+        try:
+            await self.resolve(*_host_and_port(str(url)))
+        except OSError:
+            return
+
+    def _check_address(self, address: Address, host: str, port: int) -> None:
+        match zone_of(address):
+            case NetworkZone.PUBLIC:
+                return
+            case NetworkZone.THIS_MACHINE | NetworkZone.PRIVATE_NETWORK if (
+                host.lower(),
+                port,
+            ) in self._allowed_origins:
+                return
+            case NetworkZone.THIS_MACHINE | NetworkZone.PRIVATE_NETWORK:
+                how = "The operator can name it under docspace.request_base_urls"
+            case NetworkZone.UNROUTABLE:
+                how = "No caller leads there"
+        raise ForbiddenAddressError(f"{host}:{port} is inside the gateway's own machine or network. {how}")
+
+
+def is_proxied() -> bool:
+    return any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXY_VARIABLES)
+
+
+class RestrictedTransport(httpx2.AsyncHTTPTransport):
+    """Connects within the bounds. Connections are kept by the name they were made for, as everywhere."""
+
+    def __init__(self, bounds: CallerAddressPolicy, limits: httpx2.Limits, context: ssl.SSLContext) -> None:
+        super().__init__(verify=context, limits=limits)
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=context,
+            max_connections=limits.max_connections,
+            max_keepalive_connections=limits.max_keepalive_connections,
+            keepalive_expiry=limits.keepalive_expiry,
+            network_backend=_RestrictedBackend(bounds),
+        )
+
+
+class _RestrictedBackend(httpcore2.AsyncNetworkBackend):
+    def __init__(self, bounds: CallerAddressPolicy) -> None:
+        self._policy = bounds
+        self._inner = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        try:
+            with anyio.fail_after(timeout):
+                addresses = await self._policy.resolve(host, port)
+        except TimeoutError as late:
+            raise httpcore2.ConnectTimeout(str(late)) from late
+        except OSError as error:
+            raise httpcore2.ConnectError(str(error)) from error
+        for at, address in enumerate(addresses, 1):
+            try:
+                return await self._inner.connect_tcp(str(address), port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                if at == len(addresses):
+                    raise
+        raise httpcore2.ConnectError(f"{host} has no address")
+
+    async def sleep(self, seconds: float) -> None:
+        await anyio.sleep(seconds)
+
+
+async def _resolve_addresses(host: str, port: int) -> list[Address]:
+    found = await anyio.getaddrinfo(host, port, type=SOCK_STREAM)
+    return list(dict.fromkeys(ip_address(address[0].partition("%")[0]) for *_, address in found))
+
+
+def _host_and_port(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return (parts.hostname or "").lower(), parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)
+
+
+# The body of an answer, no longer than it may be, also once it is unpacked.
+#
+# A caller may name the address that is asked, so whoever answers is not trusted: a packed body of a few kilobytes
+# can
+# hold gigabytes.
+
+ACCEPTED_ENCODINGS: Final = "gzip, deflate"
+"""What we say that we can unpack."""
+_GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
+"""With the head of gzip or of zlib, whichever it has."""
+_RAW_DEFLATE: Final = -zlib.MAX_WBITS
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+"""How a member of gzip begins. There may be several, one after the other."""
+
+
+class ResponseTooLongError(Exception):
+    """More than was to be read."""
+
+
+class UndecodableBodyError(Exception):
+    """Packed in a way that nobody asked for, or badly."""
+
+
+async def read_body(response: httpx2.Response, most: int, seat: LargeAnswerSlot) -> bytes:
+    """Raises `TooLong` and `Unreadable`, beside what the connection raises. What turns out large waits for a seat
+    before any more of it is read."""
+    packing = _decoder_for(response.headers.get("content-encoding", ""))
+    parts: list[bytes] = []
+    left = most
+    async for part in response.aiter_raw():
+        if packing is not None:
+            part = packing.decode(part, left)
+        left -= len(part)
+        if left < 0:
+            raise ResponseTooLongError
+        parts.append(part)
+        if most - left > LARGE_ANSWER_BYTES:
+            await seat.acquire()
+    if packing is not None and not packing.is_complete:
+        raise UndecodableBodyError("the answer is cut off in the middle")
+    return b"".join(parts)
+
+
+def _decoder_for(encoding: str) -> "_BodyDecoder | None":
+    match encoding.strip().lower():
+        case "" | "identity":
+            return None
+        case "gzip" | "x-gzip" | "deflate":
+            return _BodyDecoder()
+        case _:
+            raise UndecodableBodyError(f"the answer is packed as {encoding[:40]!r}, which was not asked for")
+
+
+class _BodyDecoder:
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(_GZIP_OR_ZLIB)
+        self._has_started = False
+        self._trailing = b""
+        """What follows the end of a member, until it is clear whether another one begins there."""
+
+    @property
+    def is_complete(self) -> bool:
+        return self._stream.eof or not self._has_started
+
+    def decode(self, part: bytes, left: int) -> bytes:
+        """What it holds, and at most one byte more than is left to be read."""
+        found = bytearray()
+        while True:
+            if self._stream.eof:
+                part, self._trailing = self._trailing + part, b""
+                if len(part) < len(_GZIP_MAGIC):
+                    self._trailing = part
+                    return bytes(found)
+                if not part.startswith(_GZIP_MAGIC):
+                    return bytes(found)  # what some servers fill up with is nobody's to read
+                self._stream = zlib.decompressobj(_GZIP_OR_ZLIB)
+            found += self._decompress(part, left + 1 - len(found))
+            part = self._stream.unused_data
+            if not self._stream.eof or not part or len(found) > left:
+                return bytes(found)
+
+    def _decompress(self, part: bytes, most: int) -> bytes:
+        try:
+            return self._stream.decompress(part, most)
+        except zlib.error as problem:
+            if self._has_started:
+                raise UndecodableBodyError(f"the answer cannot be unpacked: {problem}") from None
+        finally:
+            self._has_started = True
+        # Some servers send `deflate` without any head.
+        self._stream = zlib.decompressobj(_RAW_DEFLATE)
+        try:
+            return self._stream.decompress(part, most)
+        except zlib.error as problem:
+            raise UndecodableBodyError(f"the answer cannot be unpacked: {problem}") from None
+
 
 USER_AGENT: Final = f"pegboard/{__version__}"
 BUSY_STATUSES: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE})

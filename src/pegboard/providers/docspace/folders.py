@@ -2,16 +2,36 @@
 
 from typing import Final
 
-from pegboard.core.tool import JsonObject
-
-from .api import DocSpaceAnswer, DocSpaceApi
-from .asking import api_path
-from .checking import BooleanType, NumberType, ObjectType, TextOrNumberType, TextType, UuidType, optional_members
-from .choices import APPLY_FILTER, CONTENT_FIELDS, CONTENT_FILTERS, FOLDER_FIELDS, SEARCH_AREAS, SORT_ORDERS
-from .files import await_operation, deletion_body
-from .operations import OPERATIONS
-from .shapes import CONTENT, FOLDER
-from .tool import COUNT_ARGUMENT, DocSpaceTool, fields_argument, filters_argument, filters_of, number_argument, run_step
+from pegboard.core.json.values import JsonObject
+from pegboard.providers.docspace.api import DocSpaceAnswer, DocSpaceApi, api_path
+from pegboard.providers.docspace.files import await_operation, deletion_body
+from pegboard.providers.docspace.models import (
+    APPLY_FILTER,
+    CONTENT,
+    CONTENT_FIELDS,
+    CONTENT_FILTERS,
+    COUNT_ARGUMENT,
+    FOLDER,
+    FOLDER_FIELDS,
+    SEARCH_AREAS,
+    SORT_ORDERS,
+    DocSpaceTool,
+    fields_argument,
+    filters_argument,
+    filters_of,
+    number_argument,
+    run_step,
+)
+from pegboard.providers.docspace.operations import OPERATIONS
+from pegboard.providers.docspace.validation import (
+    BooleanType,
+    NumberType,
+    ObjectType,
+    TextOrNumberType,
+    TextType,
+    UuidType,
+    optional_members,
+)
 
 _FOLDER_ID: Final = NumberType("The id of the folder.")
 _START: Final = NumberType("The place of the first item, counted from 0.")

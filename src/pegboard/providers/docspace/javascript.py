@@ -1,5 +1,6 @@
 """Numbers and JSON as today's clients know them from a server in JavaScript: how they are written, and what is said of
-text that is not JSON."""
+text that is not JSON.
+"""
 
 import json
 import re
@@ -9,7 +10,7 @@ from math import isfinite
 from operator import is_
 from typing import Final
 
-from pegboard.core.tool import Json
+from pegboard.core.json.values import Json
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _INDEX: Final = re.compile(r"0|[1-9][0-9]{0,9}")

@@ -6,11 +6,18 @@ from typing import Final
 
 import anyio
 
-from .api import DocSpaceApi
-from .asking import api_path
-from .checking import BooleanType, JsonOrUndefined, ListType, NumberType, ObjectType, TextType, optional_members
-from .client import DocSpaceRequestError
-from .trouble import DocSpaceError
+from pegboard.providers.docspace.api import DocSpaceApi, api_path
+from pegboard.providers.docspace.client import DocSpaceRequestError
+from pegboard.providers.docspace.limits import DocSpaceError
+from pegboard.providers.docspace.validation import (
+    BooleanType,
+    JsonOrUndefined,
+    ListType,
+    NumberType,
+    ObjectType,
+    TextType,
+    optional_members,
+)
 
 OPERATION: Final = ObjectType(
     optional_members(id=TextType(), error=TextType(), url=TextType(), progress=NumberType(), finished=BooleanType())

@@ -3,11 +3,42 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pegboard.core.tool import Json, JsonObject
-
-from .api import DocSpaceAnswer, DocSpaceApi
-from .asking import api_path
-from .checking import (
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.providers.docspace.api import DocSpaceAnswer, DocSpaceApi, api_path
+from pegboard.providers.docspace.files import await_operation
+from pegboard.providers.docspace.limits import DocSpaceError, Issue
+from pegboard.providers.docspace.models import (
+    ACCESS_DESCRIPTIONS,
+    ACCESS_LEVELS,
+    ACCESS_LEVELS_BY_ROOM_TYPE,
+    CONTENT,
+    CONTENT_FIELDS,
+    COUNT_ARGUMENT,
+    CREATED_ROOM,
+    FOLDER,
+    FOLDER_FIELDS,
+    PEOPLE,
+    PERSON_FIELDS,
+    ROOM_SORT_KEYS,
+    ROOM_TYPE_DESCRIPTIONS,
+    ROOM_TYPES,
+    SEARCH_AREAS,
+    SECURITY,
+    SECURITY_FIELDS,
+    SHARE_FIELDS,
+    SHARE_FILTERS,
+    SHARES,
+    SORT_ORDERS,
+    DocSpaceTool,
+    fields_argument,
+    filters_argument,
+    filters_of,
+    number_argument,
+    run_step,
+    without_members,
+)
+from pegboard.providers.docspace.operations import OPERATION
+from pegboard.providers.docspace.validation import (
     JSON_SCHEMA_DIALECT,
     BooleanType,
     ListType,
@@ -17,35 +48,6 @@ from .checking import (
     TextType,
     optional_members,
 )
-from .choices import (
-    ACCESS_DESCRIPTIONS,
-    ACCESS_LEVELS,
-    ACCESS_LEVELS_BY_ROOM_TYPE,
-    CONTENT_FIELDS,
-    FOLDER_FIELDS,
-    ROOM_SORT_KEYS,
-    ROOM_TYPE_DESCRIPTIONS,
-    ROOM_TYPES,
-    SEARCH_AREAS,
-    SECURITY_FIELDS,
-    SHARE_FIELDS,
-    SHARE_FILTERS,
-    SORT_ORDERS,
-)
-from .files import await_operation
-from .operations import OPERATION
-from .shapes import CONTENT, CREATED_ROOM, FOLDER, SECURITY, SHARES
-from .tool import (
-    COUNT_ARGUMENT,
-    DocSpaceTool,
-    fields_argument,
-    filters_argument,
-    filters_of,
-    number_argument,
-    run_step,
-    without_members,
-)
-from .trouble import DocSpaceError, Issue
 
 _ROOM_ID: Final = NumberType("The id of the room.")
 _PUBLIC_ROOM: Final = 6
@@ -256,5 +258,41 @@ ROOM_TOOLS: Final = (
         ObjectType({"roomId": _ROOM_ID}),
         _access_levels,
         is_read_only=True,
+    ),
+)
+
+
+# The tools of the toolset `people`.
+
+
+async def _list_people(api: DocSpaceApi, given: JsonObject) -> DocSpaceAnswer:
+    return await run_step("Getting people.", api.get(api_path("people", "filter"), PEOPLE, filters_of(given)))
+
+
+PEOPLE_TOOLS: Final = (
+    DocSpaceTool(
+        "get_all_people",
+        "Get all people.",
+        ObjectType(
+            {
+                "filters": ObjectType(
+                    {
+                        "count": COUNT_ARGUMENT,
+                        **optional_members(
+                            startIndex=NumberType("The place of the first user, counted from 0."),
+                            sortBy=TextType("What to sort by, such as displayname."),
+                            sortOrder=NumberType("The order.", choices=SORT_ORDERS),
+                            filterSeparator=TextType("What stands between the words of filterValue."),
+                            filterValue=TextType("What to look for in names and addresses."),
+                        ),
+                        "fields": fields_argument(PERSON_FIELDS),
+                    },
+                    "Which users to answer with, and what of them.",
+                )
+            }
+        ),
+        _list_people,
+        is_read_only=True,
+        response_type=PEOPLE,
     ),
 )

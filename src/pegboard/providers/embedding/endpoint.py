@@ -6,12 +6,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from pegboard.children.erasing import SecretFilter, substituted_values
-from pegboard.config.search_keys import EmbeddingEndpoint
-from pegboard.ports import EncoderTraits, EncodingError, Expand, UnresolvedReference, Vector
+from pegboard.config.keys.features import EmbeddingEndpoint
+from pegboard.ports.models import EncoderTraits, EncodingError, Vector
+from pegboard.ports.providers import Expand, UnresolvedReference
+from pegboard.processes.output import SecretFilter, substituted_values
 
 if TYPE_CHECKING:
     import httpx2
+
 
 _BATCH_SIZE: Final = 64
 _BATCH_TIMEOUT_S: Final = 60.0

@@ -3,13 +3,11 @@
 from collections.abc import Callable
 from secrets import token_bytes
 
-from pegboard.core.server import Server
-from pegboard.ports import Clock, ExpandForCaller, Provider
-
-from .callers import header_requirements
-from .oauth import SignInService
-from .per_caller import PerCallerProvider
-from .server import McpServerProvider
+from pegboard.core.model.server import Server
+from pegboard.ports.providers import Clock, ExpandForCaller, Provider
+from pegboard.providers.mcp.oauth.sign_in import SignInService
+from pegboard.providers.mcp.per_caller import PerCallerProvider, header_requirements
+from pegboard.providers.mcp.provider import McpServerProvider
 
 __all__ = ["McpServerProvider", "PerCallerProvider", "mcp_provider"]
 

@@ -18,15 +18,14 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import LOG_LEVEL_META_KEY, METHOD_NOT_FOUND
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from pegboard.core.call import AdmittedCall, Outcome
-from pegboard.core.tool import JsonObject
-from pegboard.ports import ClientPeer, Progress
-
-from .beside import LOG_LEVELS, META_MEMBER, request_meta, requested_log_level
-from .raw.tickets import PendingRequests
-from .session_calls import SessionToolCalls
-from .transport import HeaderMap, McpTransport, ToolCallRoute
-from .trouble import ConnectionLoss
+from pegboard.core.calls.call import AdmittedCall, Outcome
+from pegboard.core.json.values import JsonObject
+from pegboard.ports.providers import ClientPeer, Progress
+from pegboard.providers.mcp.errors import ConnectionLoss
+from pegboard.providers.mcp.fast.pending_requests import PendingRequests
+from pegboard.providers.mcp.results import LOG_LEVELS, META_MEMBER, request_meta, requested_log_level
+from pegboard.providers.mcp.transport import HeaderMap, McpTransport, ToolCallRoute
+from pegboard.providers.mcp.transports.session_calls import SessionToolCalls
 
 _SET_LEVEL_TIMEOUT_S: Final = 5.0
 """Seconds that a call waits for the server to take a level: then it goes on without."""

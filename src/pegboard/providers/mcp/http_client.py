@@ -18,13 +18,17 @@ import anyio
 import httpx2
 
 from pegboard import __version__
-from pegboard.core.headers import is_transport_header
-
-from .authorization import Authorization
-from .large import LargeMessageExchange, decompress_body
-from .messages import MAX_MESSAGE_BYTES, MAX_ON_LOOP_BYTES
-from .pace import TurnTimer, slices
-from .trouble import CONNECTION_BROKEN, HTTP_STATUS_BASE, NOT_SENT, McpServerError, describe_unreachable
+from pegboard.core.model.server import is_transport_header
+from pegboard.providers.mcp.credentials import Authorization
+from pegboard.providers.mcp.errors import (
+    CONNECTION_BROKEN,
+    HTTP_STATUS_BASE,
+    NOT_SENT,
+    McpServerError,
+    describe_unreachable,
+)
+from pegboard.providers.mcp.messages import MAX_MESSAGE_BYTES, MAX_ON_LOOP_BYTES, LargeMessageExchange, decompress_body
+from pegboard.providers.mcp.rate import TurnTimer, slices
 
 _CONNECT_TIMEOUT_S: Final = 15.0
 _NOTIFICATION_TIMEOUT_S: Final = 5.0

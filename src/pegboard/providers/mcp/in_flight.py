@@ -8,16 +8,32 @@ that call: until it is answered, or for as long as a person would have had, no o
 
 import logging
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 import anyio
-from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND, REQUEST_TIMEOUT
+import anyio.abc
+import msgspec
+from mcp.client.session import ClientRequestContext
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.dispatcher import DispatchContext, OnNotify, OnNotifyIntercept, OnRequest
+from mcp.shared.exceptions import MCPError
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.message import SessionMessage
+from mcp.shared.transport_context import TransportContext
+from mcp_types import (
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    REQUEST_TIMEOUT,
+    SamplingCapability,
+    SamplingContextCapability,
+    SamplingToolsCapability,
+)
 
-from pegboard.core.question import refuse_question
-from pegboard.core.tool import Json
-from pegboard.ports import ClientPeer, PeerRequestError
-
-from .pace import LOG_BURST, LOG_RATE_PER_S, MessageRateLimiter
+from pegboard.core.calls.tickets import ELICITATION, ROOTS, SAMPLING, refuse_question
+from pegboard.core.json.values import Json
+from pegboard.ports.providers import ClientPeer, PeerRequestError
+from pegboard.providers.mcp.messages import LARGE_MESSAGE_BYTES, Line, is_log_message
+from pegboard.providers.mcp.rate import LOG_BURST, LOG_RATE_PER_S, MessageRateLimiter
 
 log: Final = logging.getLogger(__name__)
 
@@ -252,3 +268,93 @@ class CallsInFlight:
                 flight.questions.discard(question)
             if not flight.questions:
                 flight.resume()
+
+
+# What a server asks or says of its own accord on a session of the SDK: passed on as plain JSON, past the models.
+
+QUESTION_METHODS: Final = frozenset({ELICITATION, SAMPLING, ROOTS})
+NOTIFICATION_METHODS: Final = frozenset({LOG_NOTIFICATION, "notifications/elicitation/complete"})
+
+
+class QuestionDispatcher(JSONRPCDispatcher[TransportContext]):
+    """A dispatcher that puts a server's questions to the client of the call, and leaves all else to the session."""
+
+    def __init__(
+        self,
+        read: ReadStream[SessionMessage | Exception],
+        write: WriteStream[SessionMessage],
+        in_flight: CallsInFlight,
+    ) -> None:
+        super().__init__(read, write)
+        self._calls = in_flight
+
+    async def run(
+        self,
+        on_request: OnRequest,
+        on_notify: OnNotify,
+        on_notify_intercept: OnNotifyIntercept | None = None,
+        *,
+        task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+    ) -> None:
+        async def answer_question(
+            context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
+        ) -> dict[str, Any]:
+            if method not in QUESTION_METHODS:
+                return await on_request(context, method, params)
+            try:
+                return dict(await self._calls.ask(method, params or {}))
+            except PeerRequestError as refused:
+                raise MCPError(refused.code, refused.message) from None
+
+        def forward_notification(method: str, params: Mapping[str, Any] | None) -> bool:
+            # Here and not in a task of its own: what is said before a call's end must be told before its end.
+            if method in NOTIFICATION_METHODS:
+                if self._calls.allows(method):
+                    self._calls.notify(method, params or {})
+                return True
+            return on_notify_intercept is not None and on_notify_intercept(method, params)
+
+        await super().run(answer_question, on_notify, forward_notification, task_status=task_status)
+
+
+FULL_SAMPLING: Final = SamplingCapability(tools=SamplingToolsCapability(), context=SamplingContextCapability())
+
+
+async def unused_callback(context: ClientRequestContext, params: Any = None) -> NoReturn:
+    """Stands for a capability in the handshake: some client may have it. The dispatcher answers in its place."""
+    raise AssertionError("A question came past the dispatcher.")
+
+
+# Log messages on a stream that all calls share: told, or let go before anything is made of them.
+
+
+class _LogNotification(msgspec.Struct):
+    jsonrpc: str
+    method: str
+    params: dict[str, object] | None = None
+    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_decode_notification: Final = msgspec.json.Decoder(_LogNotification).decode
+_DECODE_ERRORS: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def handle_log_message(line: Line, in_flight: CallsInFlight) -> bool:
+    """Whether this was a log message that needs nobody's further attention.
+
+    A server may write thousands in one call, and a client is told a few of them: most cost no more than a look at their
+    beginning.
+    """
+    if not isinstance(line, bytes) or len(line) > LARGE_MESSAGE_BYTES or not is_log_message(line):
+        return False
+    if not in_flight.has_listener() or not in_flight.allows(LOG_NOTIFICATION):
+        return True
+    try:
+        if not line.isascii():
+            line.decode()
+        note = _decode_notification(line)
+    except _DECODE_ERRORS:
+        return True
+    if note.method == LOG_NOTIFICATION and note.id is msgspec.UNSET and note.jsonrpc == "2.0":
+        in_flight.notify(LOG_NOTIFICATION, note.params or {})  # type: ignore[arg-type]  # what JSON is read to
+    return True

@@ -6,20 +6,29 @@ A request that can no longer be answered properly is answered here with an error
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import Final, TypeAlias, TypeVar
 
 import anyio.to_thread
+import httpx2
 import msgspec
 from mcp.shared.message import SessionMessage
-from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types import (
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
 
-from pegboard.core.nesting import has_more_values_than, is_deeper_than
+from pegboard.core.json.values import has_more_values_than, is_deeper_than
 from pegboard.memory import pause_garbage_collection
-
-from .trouble import UNUSABLE_ANSWER
+from pegboard.providers.mcp.errors import UNUSABLE_ANSWER
+from pegboard.providers.mcp.rate import PROGRESS_BURST, PROGRESS_RATE_PER_S, MessageRateLimiter
 
 MAX_MESSAGE_BYTES: Final = 64 * 1024 * 1024
 """Bytes of the longest message we take from a server, over whichever transport."""
@@ -337,3 +346,196 @@ def _is_too_deep(content: object) -> bool:
         if not level:
             return False
     return True
+
+
+# What a server writes that nobody waits for, told from its outside: a flood of it is let go before it costs much.
+
+_SIEVE_LOG_METHOD: Final = "notifications/message"
+_PROGRESS_METHOD: Final = "notifications/progress"
+_MAX_OPEN_REQUESTS: Final = 8_192
+
+
+class _Envelope(msgspec.Struct):
+    jsonrpc: str = ""
+    id: int | str | None = None
+    method: str = ""
+
+
+_decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
+
+
+def is_not_json(line: Line) -> bool:
+    """Whether this cannot be a message, by its first character."""
+    return isinstance(line, bytes) and line[:1] != b"{" and line.lstrip()[:1] != b"{"
+
+
+class UnsolicitedFilter:
+    """For one server's output, chunk by chunk, after its calls have taken what is theirs."""
+
+    def __init__(self) -> None:
+        self._open_requests: dict[str, None] = {}
+        """The ids of what was asked beside the calls, as texts: to some servers "7" and 7 are the same."""
+        self._progress_limiter = MessageRateLimiter(PROGRESS_BURST, PROGRESS_RATE_PER_S)
+        self._seen_in_chunk: set[bytes] = set()
+
+    def expect(self, id: int | str) -> None:
+        """Somebody waits for an answer to this request, from before it is sent."""
+        if len(self._open_requests) >= _MAX_OPEN_REQUESTS:
+            del self._open_requests[next(iter(self._open_requests))]
+        self._open_requests[str(id)] = None
+
+    def take_expected(self, id: int | str) -> bool:
+        """Whether somebody waits for a large answer to this request, of which there is one."""
+        if str(id) not in self._open_requests:
+            return False
+        del self._open_requests[str(id)]
+        return True
+
+    def begin_chunk(self) -> None:
+        """A new chunk: what it repeats of the last one may be news again."""
+        self._seen_in_chunk.clear()
+
+    def can_drop(self, line: Line) -> bool:
+        """Whether nothing is lost without this line. What a strict reader refuses may be an answer, and is kept."""
+        if not isinstance(line, bytes) or len(line) > LARGE_MESSAGE_BYTES:
+            return False
+        try:
+            if not line.isascii():
+                line.decode()
+            outside = _decode_envelope(line)
+        except _DECODE_ERRORS:
+            return False
+        if not outside.method:
+            return str(outside.id) not in self._open_requests if outside.id is not None else outside.jsonrpc != "2.0"
+        if outside.jsonrpc != "2.0":
+            return True
+        if outside.id is not None or outside.method == _SIEVE_LOG_METHOD:
+            return False
+        if outside.method == _PROGRESS_METHOD:
+            return not self._progress_limiter.try_acquire()
+        # The other notifications are bells: two of the same in one chunk ring once.
+        if line in self._seen_in_chunk:
+            return True
+        self._seen_in_chunk.add(line)
+        return False
+
+
+# Large messages over HTTP: built here, beside the event loop and within bounds, and let past the SDK's own reader.
+#
+# That one holds everybody up, and builds whatever comes. In place of a large message it gets a small one of its
+# kind,
+# which is exchanged for the large one when it comes out on the other side.
+
+_PLACEHOLDER_KEY: Final = "pegboard/large"
+_MAX_HELD: Final = 64
+_BLANK_LINE: Final = re.compile(rb"(?>\r\n|\n|\r){2}")
+_OVERLAP_BYTES: Final = 3
+"""Bytes that the end of one chunk and the beginning of the next may share a blank line over."""
+
+
+class LargeMessageExchange:
+    """Of one server. What it holds is on its way through the SDK."""
+
+    def __init__(self, whose: str) -> None:
+        self._filter = UnsolicitedFilter()
+        self._event_reader = McpMessageReader(whose, lambda: True, self._filter.take_expected)
+        self._body_reader = McpMessageReader(whose, lambda: True)
+        self._messages: dict[str, JSONRPCMessage] = {}
+
+    def register_request(self, body: bytes) -> None:
+        """This is about to be sent, and if it is a request, somebody waits for the answer."""
+        if (id := request_id_in(body)) is not None:
+            self._filter.expect(id)
+
+    async def replace_body(self, text: bytes) -> bytes | None:
+        """What the SDK gets in place of the body of an answer; None for what is no message."""
+        return await self._substitute(text, self._body_reader)
+
+    async def replace_events(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """The same stream, whole events at a time, with small events in place of large ones."""
+        parts: list[bytes] = []
+        size = 0
+        async for chunk in chunks:
+            tail = parts[-1][-_OVERLAP_BYTES:] if parts else b""
+            if chunk.endswith((b"\n\n", b"\r\n\r\n")):
+                end = len(chunk)
+            else:
+                end = max((found.end() for found in _BLANK_LINE.finditer(tail + chunk)), default=0) - len(tail)
+            if end <= 0:
+                parts.append(chunk)
+                size += len(chunk)
+                if size > MAX_MESSAGE_BYTES:
+                    # The SDK has words for an event without end.
+                    yield b"".join(parts)
+                    parts, size = [], 0
+                continue
+            whole = b"".join((*parts, chunk[:end]))
+            rest = chunk[end:]
+            parts, size = ([rest], len(rest)) if rest else ([], 0)
+            if len(whole) <= MAX_ON_LOOP_BYTES:
+                yield whole
+                continue
+            begin = 0
+            for found in _BLANK_LINE.finditer(whole):
+                event, begin = whole[begin : found.end()], found.end()
+                yield event if len(event) <= MAX_ON_LOOP_BYTES else await self._replace_event(event)
+            if begin < len(whole):
+                yield whole[begin:]
+        if parts:
+            yield b"".join(parts)
+
+    def restore(self, arrived: SessionMessage) -> SessionMessage:
+        """The large message in whose place this one came, or this one."""
+        message = arrived.message
+        if isinstance(message, JSONRPCError):
+            return arrived
+        told = message.params if isinstance(message, JSONRPCRequest | JSONRPCNotification) else message.result
+        token = None if not told else told.get(_PLACEHOLDER_KEY)
+        held = self._messages.pop(token, None) if isinstance(token, str) else None
+        if held is None:
+            return arrived
+        if not isinstance(held, JSONRPCNotification) and not isinstance(message, JSONRPCNotification):
+            held.id = message.id
+        return SessionMessage(held, arrived.metadata)
+
+    async def _replace_event(self, event: bytes) -> bytes:
+        lines = event.splitlines()
+        fields = [line.partition(b":") for line in lines if line]
+        text = b"\n".join(value.removeprefix(b" ") for name, _, value in fields if name == b"data")
+        kept = [line for line in lines if line and line.partition(b":")[0] != b"data"]
+        small = text if len(text) <= MAX_ON_LOOP_BYTES else await self._substitute(text, self._event_reader)
+        if small:
+            kept += [b"data: " + line for line in small.split(b"\n")]
+        return b"\n".join((*kept, b"", b""))
+
+    async def _substitute(self, text: bytes, reader: McpMessageReader) -> bytes | None:
+        read = await reader.read_message(text)
+        if read is None:
+            return None
+        message = read.message
+        if isinstance(message, JSONRPCError) and message.id is None:
+            told_error = {"code": message.error.code, "message": message.error.message[:MAX_ON_LOOP_BYTES]}
+            return json.dumps({"jsonrpc": "2.0", "id": None, "error": told_error}).encode()
+        token = token_hex(16)
+        if len(self._messages) >= _MAX_HELD:
+            del self._messages[next(iter(self._messages))]
+        self._messages[token] = message
+        told: dict[str, object] = {"jsonrpc": "2.0"}
+        if not isinstance(message, JSONRPCNotification):
+            told["id"] = message.id
+        if isinstance(message, JSONRPCRequest | JSONRPCNotification):
+            told |= {"method": message.method, "params": {_PLACEHOLDER_KEY: token}}
+        else:
+            told["result"] = {_PLACEHOLDER_KEY: token}
+        return json.dumps(told).encode()
+
+
+def decompress_body(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """The body as it was before it was compressed for the way. From now on the response is of that."""
+    packed = httpx2.Response(
+        response.status_code,
+        headers={"content-encoding": response.headers.pop("content-encoding", "identity")},
+        stream=response.stream,
+        request=response.request,
+    )
+    return packed.aiter_bytes()

@@ -1,39 +1,164 @@
 """A server that each caller reaches with credentials of its own: one connection for each of them, and none shared."""
 
+import hashlib
 import hmac
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Final
+from typing import Final, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
 
-from pegboard.children.demand import IdleTracker
-from pegboard.core.ask import MissingCallerInput, ResourceFailure
-from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure
-from pegboard.core.catalogue import Listing, ProviderAsleep, ProviderDown, ProviderStart, ProviderUp
-from pegboard.core.ids import ProviderKey, ToolId
-from pegboard.core.server import Server
-from pegboard.core.tool import Tool
-from pegboard.core.whose import CredentialIdentity
-from pegboard.ports import (
+from pegboard.config.references import header_references
+from pegboard.core.calls.call import AdmittedCall, Outcome, ProviderFailure
+from pegboard.core.model.catalogue import (
+    Listing,
+    PromptEntry,
+    ProviderAsleep,
+    ProviderDown,
+    ProviderResources,
+    ProviderStart,
+    ProviderUp,
+    ResourceEntry,
+    ResourceTemplate,
+)
+from pegboard.core.model.ids import ProviderKey, ToolId
+from pegboard.core.model.server import Connection, Http, Server
+from pegboard.core.model.tool import Tool
+from pegboard.core.policy.policy import CredentialIdentity
+from pegboard.core.resources.requests import MissingCallerInput, ResourceAnswer, ResourceFailure, RoutedRequest
+from pegboard.ports.providers import (
     ChangeCallback,
     ClientPeer,
     Clock,
     ExpandForCaller,
     Progress,
+    ResourceCallback,
     ResourceProvider,
     UnresolvedReference,
 )
+from pegboard.processes.cleanup import IdleTracker
+from pegboard.providers.mcp.provider import McpServerProvider
 
-from .callers import CallerHeaders, HeaderRequirements
-from .callers_library import CallerResources, merge_offers
-from .server import McpServerProvider
+# What a server asks of each caller: headers of the caller's own request, and the key that keeps callers apart.
+
+_SALT: Final = secrets.token_bytes(32)
+"""Of this process alone, so that a key says nothing of the credential it was made from."""
+
+
+@dataclass(frozen=True)
+class CallerHeaders:
+    """Of one caller: the headers it lends us, and nothing else of its request."""
+
+    key: bytes
+    headers: Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True)
+class HeaderRequirements:
+    """What one server's connection asks of its callers."""
+
+    connection: Http
+    names: tuple[bytes, ...]
+    """In lower case, as requests have them."""
+
+    def credentials_of(
+        self, headers: Mapping[bytes, bytes], expand_for: ExpandForCaller
+    ) -> CallerHeaders | UnresolvedReference:
+        """A caller's credentials, or what it should send instead."""
+        own = self.headers_of(headers)
+        expand = expand_for(own)
+        for text in self.connection.headers.values():
+            if header_references(text) and isinstance(missing := expand(text), UnresolvedReference):
+                return missing
+        return CallerHeaders(self._caller_key(own), own)
+
+    def headers_of(self, headers: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
+        return {name: headers[name] for name in self.names if name in headers}
+
+    def anonymous_connection(self) -> Http:
+        """The connection as nobody in particular makes it: what only a caller can say is left out."""
+        kept = {
+            name: text
+            for name, text in self.connection.headers.items()
+            if all(part.default for part in header_references(text))
+        }
+        return replace(self.connection, headers=kept)
+
+    def _caller_key(self, own: Mapping[bytes, bytes]) -> bytes:
+        return hashlib.blake2b(self.identity_bytes(own), key=_SALT, digest_size=32).digest()
+
+    def identity_bytes(self, own: Mapping[bytes, bytes]) -> bytes:
+        """With its length before it, no value can be taken for parts of two."""
+        values = (own.get(name) for name in self.names)
+        return b"".join(b"-" if value is None else b"%d:%b" % (len(value), value) for value in values)
+
+
+def header_requirements(connection: Connection) -> HeaderRequirements | None:
+    """`None` for a server that is the same to every caller."""
+    if not isinstance(connection, Http):
+        return None
+    names = {part.header.lower().encode() for text in connection.headers.values() for part in header_references(text)}
+    return HeaderRequirements(connection, tuple(sorted(names))) if names else None
+
+
+# What a server with callers of its own offers beside tools: asked in each caller's name, followed in nobody's.
+
+
+class CallerConnection(Protocol):
+    """One caller's own connection, kept open within `used`."""
+
+    @property
+    def resources(self) -> ResourceProvider: ...
+
+    def in_use(self) -> AbstractContextManager[None]: ...
+
+
+class CallerResources:
+    """`borrow` finds the connection of the caller with these headers, or says why there is none.
+
+    A subscription only says that there is something to read anew, and serves all who follow: it is made on the `front`,
+    the connection in nobody's name. What there is to read is then asked for by each caller.
+    """
+
+    def __init__(
+        self, front: ResourceProvider, borrow: Callable[[Mapping[bytes, bytes]], CallerConnection | ResourceFailure]
+    ) -> None:
+        self._anonymous = front
+        self._connection_for = borrow
+
+    async def request(
+        self, directed: RoutedRequest, progress: Progress | None = None, peer: ClientPeer | None = None
+    ) -> ResourceAnswer:
+        borrowed = self._connection_for(directed.headers)
+        if isinstance(borrowed, ResourceFailure):
+            return borrowed
+        with borrowed.in_use():
+            return await borrowed.resources.request(directed, progress, peer)
+
+    async def subscribe(self, uri: str, updated: ResourceCallback) -> ResourceAnswer:
+        return await self._anonymous.subscribe(uri, updated)
+
+    async def unsubscribe(self, uri: str) -> None:
+        await self._anonymous.unsubscribe(uri)
+
+
+def merge_offers(lists: Iterable[ProviderResources]) -> ProviderResources:
+    """What callers were listed, of what several were the newest."""
+    prompts: dict[str, PromptEntry] = {}
+    resources: dict[str, ResourceEntry] = {}
+    templates: dict[str, ResourceTemplate] = {}
+    for each in lists:
+        prompts |= {prompt.name: prompt for prompt in each.prompts}
+        resources |= {resource.uri: resource for resource in each.resources}
+        templates |= {template.pattern: template for template in each.templates}
+    return ProviderResources(tuple(prompts.values()), tuple(resources.values()), tuple(templates.values()))
+
 
 log: Final = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 from mcp.client._transport import ReadStream, TransportStreams, WriteStream
 from mcp.shared.message import SessionMessage
 
-from pegboard.core.call import AdmittedCall, Outcome
-from pegboard.ports import ClientPeer, Progress
+from pegboard.core.calls.call import AdmittedCall, Outcome
+from pegboard.ports.providers import ClientPeer, Progress
 
 HeaderMap: TypeAlias = Mapping[tuple[str, ...], str]
 """Which arguments a tool wants repeated in HTTP headers, by their path in the arguments."""

@@ -19,10 +19,10 @@ from typing import Final
 import anyio
 import anyio.to_thread
 
-from pegboard.children import groups
-from pegboard.children.environment import inherited_environment
-from pegboard.children.lines import one_line
-from pegboard.config.private_files import make_private_folder
+from pegboard.config.paths import make_private_folder
+from pegboard.processes import child
+from pegboard.processes.child import inherited_environment
+from pegboard.processes.output import one_line
 
 ReportProgress = Callable[[str], None]
 
@@ -160,7 +160,7 @@ async def _exclusive(lock: Path) -> AsyncIterator[None]:
 async def _run_command(command: Sequence[str], folder: Path, told: ReportProgress) -> None:
     """Raises `CannotBuild` with its own words for what went wrong."""
     passed_on = {name: value for name, value in os.environ.items() if _INSTALLER_VARIABLES.fullmatch(name)}
-    groups.prevent_descriptor_inheritance()
+    child.prevent_descriptor_inheritance()
     process = await anyio.open_process(
         command,
         stdin=subprocess.DEVNULL,

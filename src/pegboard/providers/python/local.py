@@ -12,18 +12,17 @@ from typing import Final
 
 import anyio
 
-from pegboard.children.lines import LogTail
-from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure, ToolFailure, ToolSuccess
-from pegboard.core.catalogue import Health, Listing, ProviderOff, ProviderStart, ProviderUp
-from pegboard.core.ids import ToolId, ToolsetKey
-from pegboard.core.tool import Tool
-from pegboard.ports import ChangeCallback, ClientPeer, Clock, Progress
+from pegboard.core.calls.call import AdmittedCall, Outcome, ProviderFailure, ToolFailure, ToolSuccess
+from pegboard.core.model.catalogue import Health, Listing, ProviderOff, ProviderStart, ProviderUp
+from pegboard.core.model.ids import ToolId, ToolsetKey
+from pegboard.core.model.tool import Tool
+from pegboard.ports.providers import ChangeCallback, ClientPeer, Clock, Progress
+from pegboard.processes.output import LogTail
+from pegboard.providers.python.provider import UnencodableArgumentsError, encode_arguments
+from pegboard.providers.python.worker.calls import ToolErrorFormatter
 from pegboard.tools import FunctionTool, ToolContext
 from pegboard.tools.context import ToolCancelledError
 from pegboard.tools.parameters import BadArgumentsError
-
-from .arguments import UnencodableArgumentsError, encode_arguments
-from .worker.failing import ToolErrorFormatter
 
 _NO_LIMIT: Final = 0
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import anyio
 
-from .process import PythonWorkerProcess, WorkerCall, WorkerStartError
+from pegboard.providers.python.process import PythonWorkerProcess, WorkerCall, WorkerStartError
 
 CANCEL_GRACE_S: Final = 2.0
 """Seconds that a call which was given up has to end by itself."""

@@ -16,14 +16,19 @@ from typing import Final, cast
 
 import anyio
 
-from pegboard.children import groups
-from pegboard.children.environment import inherited_environment
-from pegboard.children.erasing import SecretFilter
-from pegboard.core.tool import ToolSpec
-from pegboard.ports import ClientPeer, Progress
-from pegboard.ports.describing import DescribedTool, FunctionEntry
-
-from .frames import TOOL_INDEX, Frame, WorkerFrameError, WorkerFrameKind, WorkerFrameReader, encode_frame
+from pegboard.core.model.tool import ToolSpec
+from pegboard.ports.providers import ClientPeer, DescribedTool, FunctionEntry, Progress
+from pegboard.processes import child
+from pegboard.processes.child import inherited_environment
+from pegboard.processes.output import SecretFilter
+from pegboard.providers.python.protocol import (
+    TOOL_INDEX,
+    Frame,
+    WorkerFrameError,
+    WorkerFrameKind,
+    WorkerFrameReader,
+    encode_frame,
+)
 
 _BOOT_CODE: Final = (
     "import sys; sys.path += [path for path in sys.argv[1:] if path not in sys.path]; "
@@ -156,7 +161,7 @@ class PythonWorkerProcess(asyncio.SubprocessProtocol):
             raise
 
     async def _spawn(self, setup: PythonWorkerSetup) -> None:
-        groups.prevent_descriptor_inheritance()
+        child.prevent_descriptor_inheritance()
         # Shielded, because a process that is born while we are cancelled has nobody yet to end it.
         with anyio.CancelScope(shield=True):
             await self._loop.subprocess_exec(
@@ -219,7 +224,7 @@ class PythonWorkerProcess(asyncio.SubprocessProtocol):
 
         if within <= 0:
             self.kill()
-        await groups.stop_process_group(self, end_input, within or _STOP_TIMEOUT_S)
+        await child.stop_process_group(self, end_input, within or _STOP_TIMEOUT_S)
         self._transport.close()
         self._finish()
 

@@ -1,6 +1,9 @@
 """A toolset's Python functions as a source of tools: asleep until somebody calls, and followed while files change."""
 
 import asyncio
+import json
+import os
+import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,34 +14,130 @@ from typing import Final, TypeAlias
 import anyio
 import anyio.to_thread
 
-from pegboard.children.demand import IdleTracker
-from pegboard.children.erasing import SecretFilter
-from pegboard.children.lines import LogTail, one_line
-from pegboard.core.call import AdmittedCall, Outcome, ProviderFailure, ToolFailure, ToolSuccess
-from pegboard.core.catalogue import (
+from pegboard.core.calls.call import AdmittedCall, Outcome, ProviderFailure, ToolFailure, ToolSuccess
+from pegboard.core.decision.status import ProviderUnavailable, explain_reason, remedy_for
+from pegboard.core.json.values import Json
+from pegboard.core.model.catalogue import (
     Health,
     Listing,
+    ListingProblem,
     ProviderAsleep,
     ProviderDown,
     ProviderOff,
     ProviderStart,
     ProviderUp,
 )
-from pegboard.core.ids import SourceKey, ToolId
-from pegboard.core.own import OwnTools
-from pegboard.core.server import Server, StartOnDemand, StartWithGateway
-from pegboard.core.status import ProviderUnavailable, explain_reason, remedy_for
-from pegboard.core.tool import Tool, ToolSpec
-from pegboard.ports import ChangeCallback, ClientPeer, Clock, Progress, UnresolvedReference
-from pegboard.ports.describing import FunctionEntry, ManifestEntries, ToolDescriptionError
+from pegboard.core.model.ids import SourceKey, ToolId
+from pegboard.core.model.server import Server, StartOnDemand, StartWithGateway
+from pegboard.core.model.tool import OwnTools, Tool, ToolSpec
+from pegboard.ports.providers import (
+    ChangeCallback,
+    ClientPeer,
+    Clock,
+    FunctionEntry,
+    ManifestEntries,
+    Progress,
+    ToolDescriptionError,
+    UnresolvedReference,
+)
+from pegboard.processes.cleanup import IdleTracker
+from pegboard.processes.output import LogTail, SecretFilter, one_line
+from pegboard.providers.python.environments import EnvironmentBuildError, Environments
+from pegboard.providers.python.pool import PythonWorkerPool
+from pegboard.providers.python.process import (
+    PythonWorkerProcess,
+    PythonWorkerSetup,
+    ServedTool,
+    WorkerCall,
+    WorkerStartError,
+)
+from pegboard.providers.python.protocol import WorkerFrameKind
 
-from .arguments import UnencodableArgumentsError, encode_arguments
-from .edits import broken_edit_notice, ignored_keys_notice
-from .environments import EnvironmentBuildError, Environments
-from .frames import WorkerFrameKind
-from .pool import PythonWorkerPool
-from .process import PythonWorkerProcess, PythonWorkerSetup, ServedTool, WorkerCall, WorkerStartError
-from .watching import FileStamps, read_stamps, wait_for_change
+# What is said of a list of tools that is not what the files say, because their author is at work on them.
+
+_SUBJECT: Final = "the list"
+
+
+def broken_edit_notice(why: str) -> tuple[ListingProblem, ...]:
+    told = f"is from before the last edit, because the files as they are now cannot be used: {why}"
+    return (ListingProblem(_SUBJECT, told, "Mend the file; it is read again by itself."),)
+
+
+def ignored_keys_notice(keys: Sequence[str], folder: Path) -> tuple[ListingProblem, ...]:
+    """`keys` are those of the manifest that say something else than when it was imported; none, and all is well."""
+    if not keys:
+        return ()
+    told = f"is without what the manifest says now under {', '.join(keys)}, which counts when it is imported again"
+    return (ListingProblem(_SUBJECT, told, f"pegboard toolset import {shlex.quote(str(folder))} --link"),)
+
+
+# A bell for the files of a toolset: rings when a module or the manifest changed, and has stayed so for a moment.
+
+POLL_INTERVAL_S: Final = 0.5
+"""Seconds between two looks."""
+_MAX_FILES: Final = 5_000
+_MANIFEST_NAMES: Final = frozenset({"toolset.yaml", "toolset.yml"})
+
+FileStamps: TypeAlias = Mapping[str, tuple[int, int, int]]
+
+
+async def read_stamps(folder: Path) -> FileStamps:
+    return await anyio.to_thread.run_sync(_collect_stamps, folder, abandon_on_cancel=True)
+
+
+async def wait_for_change(folder: Path, since: FileStamps, interval: float = POLL_INTERVAL_S) -> FileStamps:
+    """Waits until the files are others than these, and are the same at two looks running: editors write in steps."""
+    former = since
+    while True:
+        await anyio.sleep(interval)
+        now = await read_stamps(folder)
+        if now == former != since:
+            return now
+        former = now
+
+
+def _collect_stamps(folder: Path) -> FileStamps:
+    """Of modules and the manifest only: what a tool writes beside them must not restart it."""
+    found: dict[str, tuple[int, int, int]] = {}
+    waiting = [str(folder)]
+    while waiting and len(found) < _MAX_FILES:
+        try:
+            entries = [*os.scandir(waiting.pop())]
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.name.startswith((".", "__pycache__")):
+                continue
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif entry.name.endswith(".py") or entry.name in _MANIFEST_NAMES:
+                    status = entry.stat()
+                    found[entry.path] = (status.st_ino, status.st_size, status.st_mtime_ns)
+            except OSError:
+                continue
+    return found
+
+
+# Arguments as the JSON that a worker reads.
+
+
+class UnencodableArgumentsError(Exception):
+    """Arguments that no JSON text can carry."""
+
+
+def encode_arguments(arguments: Mapping[str, Json]) -> bytes:
+    """Raises `Unsendable`."""
+    try:
+        # Not msgspec, which would send a number that is none as null.
+        return json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        raise UnencodableArgumentsError("the arguments hold half a character, which no JSON text can carry") from None
+    except (ValueError, RecursionError):
+        raise UnencodableArgumentsError(
+            "the arguments hold a number that is not finite, or are nested too deep"
+        ) from None
+
 
 SecretValues: TypeAlias = Callable[[], Awaitable[Mapping[str, str] | UnresolvedReference]]
 """The secrets that the toolset declares, by name; or which of them is not set, and the command that sets it."""

@@ -3,36 +3,112 @@
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from uuid import uuid4
 
 import anyio
 from anyio import to_thread
 
-from pegboard.core.call import claimed_client
-from pegboard.core.reference import closest_names
-from pegboard.core.tool import Json, JsonObject
-from pegboard.core.view import View
-from pegboard.gateway.chat.asked import ChatCaller, ChatInput
-from pegboard.gateway.chat.calling import AccessRevokedError
+from pegboard.core.calls.call import claimed_client
+from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.model.ids import PrincipalId
+from pegboard.core.model.references import closest_names
+from pegboard.core.model.selection import View
+from pegboard.gateway.chat.calls import AccessRevokedError
 from pegboard.gateway.chat.chat import Chat, ChatBusy
 from pegboard.gateway.chat.conversation import ChatAnswer, ChatEvent, EventCallback
-from pegboard.gateway.chat.planning import NoRequiredTool
+from pegboard.gateway.chat.plans import NoRequiredTool
 from pegboard.gateway.chat.report import ChatReport
-from pegboard.gateway.chat.serving import NoModel
+from pegboard.gateway.chat.request import ChatCaller, ChatInput, NoModel
 from pegboard.ports.models import ModelServerError
-
-from .answer import CompletionEnvelope
-from .body import read_body
-from .faults import NO_RETRY, ChatRejection, bad_request, model_error_rejection, models_unavailable
-from .gate import ChatAccess
-from .request import ParsedChatRequest, parse_chat_request
-from .stream import ChatStream, ClientGoneError, send_json
+from pegboard.surfaces.chat.request import ParsedChatRequest, parse_chat_request
+from pegboard.surfaces.chat.response import (
+    NO_RETRY,
+    ChatRejection,
+    ChatStream,
+    ClientGoneError,
+    CompletionEnvelope,
+    bad_request,
+    model_error_rejection,
+    models_unavailable,
+    send_json,
+)
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
+
+
+# Who may chat, and how much they may send: asked of whoever keeps the door of the other endpoints.
+
+HeaderPairs: TypeAlias = Sequence[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True)
+class ChatAccess:
+    """By the same tokens, rules and counts of failures as everywhere else over HTTP."""
+
+    principal_of: Callable[[bytes | None, str], PrincipalId | ChatRejection]
+    """The caller with this Authorization header, from this address."""
+    view_of: Callable[[HeaderPairs, bytes, PrincipalId], View | ChatRejection]
+    """How far headers and query narrow what it sees."""
+    unknown_names: Callable[[View], str | None]
+    """What the narrowing names in vain."""
+    forwardable_headers: Callable[[Iterable[tuple[bytes, bytes]]], Mapping[bytes, bytes]]
+    """What calls may carry on in the caller's name."""
+    duplicate_credential_header: Callable[[HeaderPairs], bytes | None]
+    client_address: Callable[[str, HeaderPairs], str] = lambda peer, headers: peer
+    """The address that a request comes from, by the peer's and by what proxies wrote down."""
+    max_body_bytes: int = 10 * 1024 * 1024
+    max_values: int = 1_000_000
+    client_timeout_s: float = 60.0
+    """Seconds for a client that neither sends the rest of its request nor reads its answer."""
+    startup_wait_s: float = 3.0
+    single_headers: frozenset[bytes] = field(default=frozenset({b"authorization", b"content-length", b"content-type"}))
+
+
+# The body of a request: read whole, or refused before it is.
+
+JSON_TYPE: Final = "application/json"
+MAX_DISCARDED_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of a body that is too large which are read all the same, so that its client hears why."""
+_CLOSE_HEADERS: Final = ((b"connection", b"close"),)
+
+
+async def read_body(
+    receive: "Receive", headers: Mapping[bytes, bytes], gate: ChatAccess
+) -> bytes | ChatRejection | None:
+    """`None` when the client left before it had sent all of it."""
+    kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
+    if kind != JSON_TYPE:
+        return ChatRejection(415, f"Content-Type is {kind[:100]!r}. Send {JSON_TYPE}.", headers=_CLOSE_HEADERS)
+    if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
+        return ChatRejection(415, "Compressed requests are not taken. Send the body as it is.", headers=_CLOSE_HEADERS)
+    parts: list[bytes] = []
+    size, more = 0, True
+    with anyio.move_on_after(gate.client_timeout_s) as waiting:
+        while more and size <= MAX_DISCARDED_BYTES:
+            message = await receive()
+            if message["type"] != "http.request":
+                return None
+            more = message.get("more_body", False)
+            part: bytes = message.get("body", b"")
+            size += len(part)
+            if size <= gate.max_body_bytes:
+                parts.append(part)
+            else:
+                parts.clear()
+    if waiting.cancelled_caught:
+        return ChatRejection(
+            408, f"No body within {gate.client_timeout_s:g} seconds. Send the request again.", headers=_CLOSE_HEADERS
+        )
+    if size > gate.max_body_bytes:
+        told = f"The body is larger than {gate.max_body_bytes} bytes. Send less at once."
+        return ChatRejection(413, told, headers=_CLOSE_HEADERS if more else ())
+    return b"".join(parts)
+
 
 MODELS: Final = "/v1/models"
 COMPLETIONS: Final = "/v1/chat/completions"

@@ -6,15 +6,13 @@ from typing import Final
 
 import msgspec
 
-from pegboard.core.foreign_names import CHAT_MEMBERS, near_member_hint
-from pegboard.core.ids import BadId
-from pegboard.core.launch import LAUNCH_MEMBERS, NO_FILTER, LaunchFilter, parse_launch_filter
-from pegboard.core.nesting import MAX_READABLE_DEPTH, has_more_values_than, is_deeper_than
-from pegboard.core.ticket import MAX_WAIT_S
-from pegboard.core.tool import Json, JsonObject
-from pegboard.gateway.chat.asked import ChatInput, ClientTool, SpecificTool, ToolChoice, ToolChoiceMode
-
-from .faults import ChatRejection, bad_request
+from pegboard.core.calls.tickets import MAX_WAIT_S
+from pegboard.core.json.values import MAX_READABLE_DEPTH, Json, JsonObject, has_more_values_than, is_deeper_than
+from pegboard.core.model.foreign_names import CHAT_MEMBERS, near_member_hint
+from pegboard.core.model.ids import BadId
+from pegboard.core.model.patterns import LAUNCH_MEMBERS, NO_FILTER, LaunchFilter, parse_launch_filter
+from pegboard.gateway.chat.request import ChatInput, ClientTool, SpecificTool, ToolChoice, ToolChoiceMode
+from pegboard.surfaces.chat.response import ChatRejection, bad_request
 
 MAX_MESSAGES: Final = 10_000
 MAX_TOOLS: Final = 1_000

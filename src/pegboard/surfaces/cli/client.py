@@ -11,11 +11,9 @@ import anyio
 import httpx2
 
 from pegboard import __version__
-from pegboard.config import places
-
-from .link import ApiResponse, Download, JsonBody, Options, Params, ServerFilter
-from .output import Exit, fail, print_progress
-from .waiting import print_when_slow
+from pegboard.config import paths
+from pegboard.surfaces.cli.api import ApiResponse, Download, JsonBody, Options, Params, ServerFilter
+from pegboard.surfaces.cli.output import Exit, fail, print_progress, print_when_slow
 
 CONNECT_TIMEOUT_S: Final = 15.0
 """Seconds. A gateway that is well tells its status in milliseconds, the first time in half a second of computing; on a
@@ -140,9 +138,9 @@ async def running_gateway(options: Options, starts: ServerFilter) -> AsyncIterat
 
     Servers that the command needs and that are just starting are waited for, as if the command had started them.
     """
-    directory = places.data_directory(options.data_dir, os.environ)
+    directory = paths.data_directory(options.data_dir, os.environ)
     # Whatever a killed gateway left behind, only a living one holds the lock: nobody else is sent a token.
-    if not places.is_locked(directory):
+    if not paths.is_locked(directory):
         yield None
         return
     address = await _wait_for_address(directory)
@@ -166,16 +164,16 @@ async def running_gateway(options: Options, starts: ServerFilter) -> AsyncIterat
         yield api
 
 
-async def _wait_for_address(directory: Path) -> places.GatewayAddress:
+async def _wait_for_address(directory: Path) -> paths.GatewayAddress:
     """A gateway that is still starting has the lock already and tells its address when it listens."""
-    address = places.read_address(directory)
-    if isinstance(address, places.UnusableAddress):
+    address = paths.read_address(directory)
+    if isinstance(address, paths.UnusableAddress):
         print_progress("  … a gateway is starting here; waiting for it")
         with anyio.move_on_after(START_TIMEOUT_S):
-            while isinstance(address, places.UnusableAddress):
+            while isinstance(address, paths.UnusableAddress):
                 await anyio.sleep(_POLL_INTERVAL_S)
-                address = places.read_address(directory)
-    if isinstance(address, places.UnusableAddress):
+                address = paths.read_address(directory)
+    if isinstance(address, paths.UnusableAddress):
         fail(
             Exit.UNREACHABLE,
             f"a gateway runs with the data directory {directory}, but {address.why}. "
@@ -184,12 +182,12 @@ async def _wait_for_address(directory: Path) -> places.GatewayAddress:
     return address
 
 
-async def _fetch_status(api: HttpApiClient, address: places.GatewayAddress, directory: Path) -> dict[str, Any]:
+async def _fetch_status(api: HttpApiClient, address: paths.GatewayAddress, directory: Path) -> dict[str, Any]:
     with anyio.move_on_after(CONNECT_TIMEOUT_S), print_when_slow(f"the gateway at {address.url}", after=_SLOW_NOTICE_S):
         answer = await api.request("GET", "/status")
         if answer.status == 200:
             return answer.body
-        why = f"does not take the token in {directory / places.ADDRESS_FILE_NAME}"
+        why = f"does not take the token in {directory / paths.ADDRESS_FILE_NAME}"
         if answer.status not in (401, 403):
             why = "cannot say what runs; its log says why"
         fail(
@@ -218,7 +216,7 @@ def _is_requested_gateway(options: Options, status: Mapping[str, Any]) -> bool:
             "give it a data directory of its own: --data-dir"
         )
         return False
-    usual = places.config_file(None, os.environ)
+    usual = paths.config_file(None, os.environ)
     if usual is not None and not _is_same_file(usual, there):
         print_progress(
             f"! The running gateway serves {there or 'no file'}, not {usual}. To ask about that one: --config {usual}"

@@ -1,7 +1,11 @@
 """The options that many commands share, and the way from a command to the gateway."""
 
-from collections.abc import Callable, Coroutine, Mapping
+import json
+import re
+import sys
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeAlias, cast
@@ -9,13 +13,11 @@ from urllib.parse import quote
 
 import click
 
-from pegboard.core.ids import ID_RULE, BadId, is_id, parse_server_key
-
-from .link import ApiClient, ApiResponse, CompositionRoot, Options, ServerFilter
-from .output import Exit, fail, print_progress
-from .running import run_to_end
-from .text import indent_continuation, is_unicode
-from .waiting import print_when_slow
+from pegboard.core.model.ids import ID_RULE, BadId, is_id, parse_server_key
+from pegboard.core.model.patterns import LAUNCH_KINDS, LAUNCH_MEMBERS
+from pegboard.surfaces.cli.api import ApiClient, ApiResponse, CompositionRoot, Options, ServerFilter
+from pegboard.surfaces.cli.event_loop import run_to_end
+from pegboard.surfaces.cli.output import Exit, fail, indent_continuation, is_unicode, print_progress, print_when_slow
 
 GivenOptions: TypeAlias = Mapping[str, Any]
 AsyncCommand: TypeAlias = Callable[..., Coroutine[Any, Any, int | None]]
@@ -119,7 +121,7 @@ async def _print_notices(api: ApiClient, *, of_board: bool) -> None:
 
 def _is_unreadable_row(subject: str) -> bool:
     # A client of a running gateway does without the rules of the board, which this loads.
-    from pegboard.core.unreadable import UNREADABLE_ROW
+    from pegboard.core.policy.unreadable_rows import UNREADABLE_ROW
 
     return subject.startswith(UNREADABLE_ROW)
 
@@ -198,3 +200,222 @@ def toolset_path(name: str) -> str:
     if not is_id(name):
         fail(Exit.NOT_FOUND, f"There is no toolset {name!r}: an id has {ID_RULE}. See: pegboard toolset list")
     return name
+
+
+# NAME=VALUE on a command line, and the JSON of a call's arguments: read before anything is started for a command.
+
+
+def parse_pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """What is wrong is told by its place alone: the text may be a secret."""
+    found: dict[str, str] = {}
+    for place, text in enumerate(texts, start=1):
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"number {place} is not NAME=VALUE", context, option)
+        if name in found:
+            raise click.BadParameter(f"{name!r} is given twice", context, option)
+        found[name] = value
+    return found
+
+
+def parse_names(context: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
+    """A list with commas; empty for none of them, and None where nothing was said."""
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def parse_json_pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
+    """Each value as JSON where it is JSON, else as text."""
+    return {name: _parse_value(text) for name, text in parse_pairs(context, option, texts).items()}
+
+
+def parse_json_object(context: click.Context, argument: click.Parameter, text: str | None) -> dict[str, Any]:
+    """A JSON object, from standard input for `-`."""
+
+    def no(why: str) -> NoReturn:
+        raise click.BadParameter(why, context, argument)
+
+    is_call = isinstance(argument, click.Argument)
+    if text is None:
+        return {}
+    if text == "-":
+        try:
+            text = sys.stdin.buffer.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            no(f"standard input is not UTF-8 text, from byte {error.start} on")
+    try:
+        given = json.loads(text, parse_constant=_reject_constant)
+    except ValueError as error:
+        other = ", or use --arg name=1" if is_call else ""
+        no(f"this is not JSON: {error}. Write an object, like '{{\"name\": 1}}'{other}")
+    except RecursionError:
+        no("this is nested too deeply")
+    if not isinstance(given, dict):
+        what = "the arguments" if is_call else "this"
+        no(f"{what} must be a JSON object, like '{{\"name\": 1}}'")
+    return given
+
+
+def parse_optional_json_object(
+    context: click.Context, option: click.Parameter, text: str | None
+) -> dict[str, Any] | None:
+    """A JSON object; `None` where the option is not given, because `{}` is a value."""
+    return None if text is None else parse_json_object(context, option, text)
+
+
+def _parse_value(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_reject_constant)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _reject_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
+
+
+# The flags of a launch filter, shared by the commands that speak with models.
+
+_FILTER_HELP: Final = {
+    "builtins": "built-ins, by patterns of their names",
+    "servers": "tools of these servers or toolsets, by patterns",
+    "tools": "tools, by patterns scope:name",
+}
+
+
+def with_filter(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the flags to a command, which gets them as its keywords `allow_builtins`, `deny_builtins` and so on."""
+    for kind in reversed(LAUNCH_KINDS):
+        what = _FILTER_HELP[kind]
+        command = click.option(f"--deny-{kind}", help=f"No {what}, separated by commas.")(command)
+        command = click.option(f"--allow-{kind}", help=f"Only {what}, separated by commas; '' for none.")(command)
+    return command
+
+
+def filter_body(given: Mapping[str, str | None]) -> dict[str, list[str]]:
+    """As a chat takes them."""
+    texts = {name: text for name in LAUNCH_MEMBERS if (text := given[name]) is not None}
+    return {name: [part.strip() for part in text.split(",") if part.strip()] for name, text in texts.items()}
+
+
+def filter_params(given: Mapping[str, str | None]) -> list[tuple[str, str]]:
+    """As the API takes them. A list that is given and empty is sent as one empty text."""
+    return [(name, each) for name, patterns in filter_body(given).items() for each in patterns or [""]]
+
+
+# The options that say which activity is meant, and times as people write them.
+
+_AGO_PATTERN: Final = re.compile(r"(\d{1,6})\s?([smhdw])")
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_EXAMPLES: Final = "Write 15m, 2h or 7d ago, or a time: 2026-07-28, '2026-07-28 14:30', 2026-07-28T14:30:00Z."
+
+
+class TimeParam(click.ParamType[str]):
+    """A time, or how long ago. Without a zone it is the time of this machine."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value).strip()
+        if (ago := _AGO_PATTERN.fullmatch(text)) is not None:
+            try:
+                return (datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})).isoformat()
+            except OverflowError:
+                self.fail(f"{text!r} is too long ago.", param, ctx)
+        try:
+            return datetime.fromisoformat(text).astimezone(UTC).isoformat()
+        except (ValueError, OverflowError):
+            self.fail(f"{text!r} is not a time. {_EXAMPLES}", param, ctx)
+
+
+_OPTIONS: Final = (
+    click.option("--tool", help="Of this tool: its id, or the name that clients call it by."),
+    click.option("--server", help="Of this server and its tools: its id or key."),
+    click.option("--principal", help="By this caller or person."),
+    click.option("--client", help="By this client program."),
+    click.option("--kind", help="Of this kind: call, refusal, decision, switch, approval, config, …"),
+    click.option("--outcome", help="That ended so: returned, tool_failed, cancelled, pending_approval, …"),
+    click.option("--since", type=TimeParam(), help="From this time on: 15m, 2h, 7d, or 2026-07-28T14:30."),
+    click.option("--until", type=TimeParam(), help="Before this time."),
+    click.option("--slower-than", type=click.FloatRange(0), help="Calls that took longer: milliseconds."),
+    click.option("--q", help="With this text in the name, the id, what is said, the caller or the client."),
+)
+_PARAMETER_NAMES: Final = {
+    **{name: name for name in ("tool", "server", "principal", "client", "kind", "outcome", "since", "until", "q")},
+    "slower_than": "slowerThan",
+}
+
+
+def with_activity_filter(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def activity_filter_params(given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(sent, str(given[name])) for name, sent in _PARAMETER_NAMES.items() if given.get(name) is not None]
+
+
+# The filters of the wall on a command line: by words, by state, by provider, and by what a tool claims.
+
+STATES: Final = ("open", "locked", "wants", "broken", "gone")
+HINTS: Final = ("readOnly", "destructive", "idempotent", "openWorld")
+
+
+def _list_of(known: Sequence[str]) -> Callable[..., list[str] | None]:
+    def parse_list(context: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
+        for each in (found := parse_names(context, option, text)) or ():
+            if each not in known:
+                raise click.BadParameter(f"{each!r} is none of {', '.join(known)}", context, option)
+        return found
+
+    return parse_list
+
+
+_SIFTING_OPTIONS: Final = (
+    click.option("--q", "words", default="", help="Only those with each of these words in their names, ids or titles."),
+    click.option("--state", callback=_list_of(STATES), help=f"Only in these states, by commas: {', '.join(STATES)}."),
+    click.option(
+        "--provider", callback=parse_names, help="Only of these kinds of provider, by commas: mcp, builtin, …"
+    ),
+    click.option("--server", callback=parse_names, help="Only of these servers, by commas."),
+    click.option("--hint", callback=_list_of(HINTS), help=f"Only those that claim all of these: {', '.join(HINTS)}."),
+)
+
+
+def with_board_filter(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the filters to a command, which gets them as its keywords `words`, `state`, `provider`, `server`, `hint`."""
+    for option in reversed(_SIFTING_OPTIONS):
+        command = option(command)
+    return command
+
+
+def has_board_filter(given: Mapping[str, Any]) -> bool:
+    return any(value not in ("", None) for value in given.values())
+
+
+async def fetch_cards(
+    api: ApiClient, params: list[tuple[str, str]], given: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """The pegs of the wall that pass, by their ids. Those that are no longer offered hang there too."""
+    pegs: list[dict[str, Any]] = []
+    after: list[tuple[str, str]] = []
+    while True:
+        body = await call_api(api, "GET", "/board", params=[*params, *after])
+        pegs += body["pegs"]
+        if body["next"] is None:
+            break
+        after = [("after", body["next"])]
+    titles = {toolset["id"]: toolset["title"] for toolset in body["toolsets"]}
+    return {peg["id"]: peg for peg in pegs if _matches(peg, titles.get(peg["toolsetId"], ""), given)}
+
+
+def _matches(peg: Mapping[str, Any], toolset: str, given: Mapping[str, Any]) -> bool:
+    text = " ".join((peg["name"], peg["title"] or "", peg["wireName"] or "", peg["id"], toolset)).lower()
+    server, source = peg["serverId"], f"{peg['toolsetId']}~{peg['serverId']}"
+    return (
+        all(word in text for word in given["words"].lower().split())
+        and (given["state"] is None or peg["state"] in given["state"])
+        and (given["provider"] is None or peg["provider"] in given["provider"])
+        and (given["server"] is None or server in given["server"] or source in given["server"])
+        and all(peg["hints"][hint] for hint in given["hint"] or ())
+    )

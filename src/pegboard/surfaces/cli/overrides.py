@@ -5,11 +5,16 @@ from typing import Any, Final
 
 import click
 
-from .link import ApiClient
-from .options import call_api, every_server, gateway_command
-from .output import Exit, fail, print_json, print_text
-from .pairs import parse_json_pairs, parse_optional_json_object, parse_pairs
-from .text import one_line, table
+from pegboard.surfaces.cli.api import ApiClient
+from pegboard.surfaces.cli.options import (
+    call_api,
+    every_server,
+    gateway_command,
+    parse_json_pairs,
+    parse_optional_json_object,
+    parse_pairs,
+)
+from pegboard.surfaces.cli.output import Exit, fail, one_line, print_json, print_text, table
 
 _MAX_VALUE_CHARS: Final = 60
 _MAX_LISTED: Final = 10

@@ -10,17 +10,30 @@ from typing import Any, Final
 
 import click
 
-from pegboard.core.addressed import address_user
-from pegboard.core.ids import LOCAL_PRINCIPAL
-
-from .client import HttpApiClient
-from .link import ApiClient, JsonBody
-from .options import call_api, every_server, fail_with_response, gateway_command, view_params, with_view
-from .output import Exit, fail, print_json, print_progress, print_text
-from .result import result_text
-from .text import is_unicode, one_line
-from .tickets import decide_at_terminal, is_at_terminal, ticket_path
-from .tools import CALL_CODES
+from pegboard.core.model.ids import LOCAL_PRINCIPAL
+from pegboard.core.model.text import address_user
+from pegboard.surfaces.cli.api import ApiClient, JsonBody
+from pegboard.surfaces.cli.client import HttpApiClient
+from pegboard.surfaces.cli.options import (
+    call_api,
+    every_server,
+    fail_with_response,
+    gateway_command,
+    view_params,
+    with_view,
+)
+from pegboard.surfaces.cli.output import (
+    Exit,
+    fail,
+    is_unicode,
+    one_line,
+    print_json,
+    print_progress,
+    print_text,
+    result_text,
+)
+from pegboard.surfaces.cli.tickets import decide_at_terminal, is_at_terminal, ticket_path
+from pegboard.surfaces.cli.tools import CALL_CODES
 
 ARGS: Final = "args"
 """What a program finds the words behind its name in."""

@@ -8,15 +8,13 @@ from typing import Any, Final
 
 import click
 
-from pegboard.core.characters import escape_json
-from pegboard.core.secret_marks import describe_masking
-from pegboard.core.ticket_question import DEFAULTS_TEXT, PINNED_TEXT
-
-from .agreeing import ask_yes_no
-from .link import ApiClient
-from .options import call_api, gateway_command, no_server
-from .output import Exit, fail, print_json, print_progress, print_text
-from .text import one_line, table
+from pegboard.core.calls.secret_arguments import describe_masking
+from pegboard.core.calls.tickets import DEFAULTS_TEXT, PINNED_TEXT
+from pegboard.core.model.characters import escape_json
+from pegboard.surfaces.cli.api import ApiClient
+from pegboard.surfaces.cli.confirm import ask_yes_no
+from pegboard.surfaces.cli.options import call_api, gateway_command, no_server
+from pegboard.surfaces.cli.output import Exit, fail, one_line, print_json, print_progress, print_text, table
 
 MAX_PLACES: Final = 10
 _ID: Final = re.compile("[A-Za-z0-9_-]{1,64}")

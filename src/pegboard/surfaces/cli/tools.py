@@ -1,22 +1,111 @@
 """`pegboard tools …`: what is on the board, one tool in full, and a call."""
 
 import json
+import sys
 from typing import Any, Final
 
 import click
 
-from pegboard.core.addressed import address_user
-from pegboard.core.ids import ServerKey, ToolId, ToolsetKey, parse_tool_id
+from pegboard.core.model.ids import ServerKey, ToolId, ToolsetKey, parse_tool_id
+from pegboard.core.model.text import address_user
+from pegboard.core.presentations.retrieval import DEFAULT_RESULTS, MAX_QUERY_CHARS, MAX_RESULTS, AnswerDetail
+from pegboard.surfaces.cli.api import ApiClient, ServerFilter
+from pegboard.surfaces.cli.confirm import ask_yes_no
+from pegboard.surfaces.cli.main import LazyCommand, LazyGroup
+from pegboard.surfaces.cli.options import (
+    GivenOptions,
+    call_api,
+    every_server,
+    fetch_cards,
+    gateway_command,
+    has_board_filter,
+    parse_json_object,
+    parse_json_pairs,
+    view_params,
+    with_board_filter,
+    with_view,
+)
+from pegboard.surfaces.cli.output import (
+    Exit,
+    fail,
+    one_line,
+    print_json,
+    print_progress,
+    print_text,
+    result_text,
+    table,
+)
+from pegboard.surfaces.cli.overrides import author_text, effect_text, value_text
 
-from .lazy_group import LazyCommand, LazyGroup
-from .link import ApiClient, ServerFilter
-from .options import GivenOptions, call_api, every_server, gateway_command, view_params, with_view
-from .output import Exit, fail, print_json, print_progress, print_text
-from .pairs import parse_json_object, parse_json_pairs
-from .result import result_text
-from .sifting import fetch_cards, has_board_filter, with_board_filter
-from .text import one_line, table
-from .why import verdict_line
+# `pegboard why`: the trail of one decision, every step and what it said.
+
+_MAX_OTHERS = 20
+"""Callers who do not get it that are named."""
+
+
+@click.command()
+@click.argument("tool")
+@click.option(
+    "--presentation",
+    type=click.Choice(["direct", "meta", "search", "deferred", "code"]),
+    help="Whether it is listed at the endpoint of this presentation.",
+)
+@with_view
+@gateway_command(every_server)
+async def why(
+    api: ApiClient,
+    tool: str,
+    presentation: str | None,
+    toolsets: str | None,
+    enabled_tools: str | None,
+    disabled_tools: str | None,
+    principal: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Why a tool is there or not: every step of the decision and what it said."""
+    params = [("tool", tool), *view_params(toolsets, enabled_tools, disabled_tools, principal)]
+    if presentation is not None:
+        params.append(("presentation", presentation))
+    body = await call_api(api, "GET", "/why", params=params)
+    if as_json:
+        print_json(body)
+        return
+    print_text(f"{one_line(body['id'])}\n  {verdict_line(body)}")
+    if body.get("remedy"):
+        print_text(f"  {address_user(body['remedy'])}")
+    if body["action"]["kind"] == "edit_file" and body.get("status"):
+        # The remedy is told to agents, too, and so it names no place of this machine.
+        print_text(f"  {body['action']['label']}: {one_line(str(body['action']['target']))}")
+    for each in body.get("more", ()):
+        print_text(f"  And then: {one_line(each)}")
+    if body.get("detail"):
+        print_text(f"  {one_line(body['detail'])}")
+    print_text()
+    for step in body["steps"]:
+        print_text(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {address_user(step['said'])}")
+    others = body.get("others", ())
+    for each in others[:_MAX_OTHERS]:
+        print_text(f"  ! Not for {each['principal']}: {each['sentence']}")
+    if len(others) > _MAX_OTHERS:
+        print_text("  ! Nor for others. For one of them: --as NAME")
+    for entry in body["unknownNames"]:
+        print_text(f"  ! {one_line(entry)}")
+    for told in body["naming"]:
+        print_text(f"  ~ {told}")
+    for field in body["overrides"]:
+        said = (
+            f"{field['field']} is {value_text(field['value'])}  {author_text(field['from'], field)} ({field['target']})"
+        )
+        print_text(f"  {'~' if field['inForce'] else '-'} {said}{effect_text(field)}")
+
+
+def verdict_line(body: dict[str, Any]) -> str:
+    if body["verdict"] == "open":
+        return f"open, as {body['wireName']}"
+    status = f": {body['status']}" if body.get("status") else ""
+    return f"{body['verdict']}{status}. {body['sentence']}"
+
 
 MARKS: Final = {"open": "●", "locked": "○", "absent": "·", "gone": "▨"}
 _MAX_FLAWS: Final = 10
@@ -32,7 +121,7 @@ CALL_CODES: Final = {
 """How a call ended; every other word is why it was refused."""
 
 
-@click.group(cls=LazyGroup, lazy={"search": LazyCommand("searching:search", "Search tools as an agent does.")})
+@click.group(cls=LazyGroup, lazy={"search": LazyCommand("tools:search", "Search tools as an agent does.")})
 def tools() -> None:
     """Tools: everything on the board, open or not."""
 
@@ -187,6 +276,192 @@ async def call(
 
 async def _offer_decision(api: ApiClient, ticket: str) -> bool:
     # Imported here, because every other command of this group does without what tickets need.
-    from .tickets import decide_at_terminal
+    from pegboard.surfaces.cli.tickets import decide_at_terminal
 
     return await decide_at_terminal(api, ticket)
+
+
+# `pegboard tools enable|disable|approve`: what a person decides about one tool.
+
+
+@tools.command("enable")
+@click.argument("tool")
+@gateway_command(every_server)
+async def enable(api: ApiClient, tool: str, *, as_json: bool) -> None:
+    """Switch a tool on."""
+    await _switch_tool(api, tool, True, "", as_json=as_json)
+
+
+@tools.command("disable")
+@click.argument("tool")
+@click.option("--note", default="", help="Why, for whoever asks later.")
+@gateway_command(every_server)
+async def disable(api: ApiClient, tool: str, note: str, *, as_json: bool) -> None:
+    """Switch a tool off. It stays on the board, locked."""
+    await _switch_tool(api, tool, False, note, as_json=as_json)
+
+
+@tools.command("approve")
+@click.argument("tool")
+@click.option(
+    "--read", "fingerprint", help="The fingerprint you read in tools show; without it you are shown and asked."
+)
+@gateway_command(every_server)
+async def approve(api: ApiClient, tool: str, fingerprint: str | None, *, as_json: bool) -> None:
+    """Approve a tool exactly as it is now. Any later change locks it again."""
+    if fingerprint is None:
+        shown = await call_api(api, "GET", "/tools/show", params=[("tool", tool)])
+        fingerprint = await _ask_approval(shown, as_json=as_json)
+    body = await call_api(api, "POST", "/tools/approve", body={"tool": tool, "fingerprint": fingerprint})
+    print_json(body) if as_json else print_text(f"{one_line(body['id'])} is approved as it was read.")
+
+
+async def _ask_approval(body: dict[str, Any], *, as_json: bool) -> str:
+    """A person reads it here and says yes; a program must name what was read."""
+    fingerprint = str(body["fingerprint"])
+    if as_json or not sys.stdin.isatty():
+        fail(
+            Exit.USAGE,
+            f"an approval names what was read. See: pegboard tools show {body['id']}. "
+            f"Then: pegboard tools approve {body['id']} --read {fingerprint}",
+        )
+    print_text(describe_tool(body))
+    if not await ask_yes_no("\nApprove it exactly so?"):
+        fail(Exit.REFUSED, "not approved; nothing was changed.")
+    return fingerprint
+
+
+async def _switch_tool(api: ApiClient, tool: str, on: bool, note: str, *, as_json: bool) -> None:
+    body = await call_api(api, "POST", "/tools/switch", body={"tool": tool, "on": on, "note": note})
+    print_json(body) if as_json else print_text(_switch_outcome(body, on))
+
+
+def _switch_outcome(body: dict[str, Any], on: bool) -> str:
+    """What came of it: a switch opens nothing that something else keeps locked."""
+    if not on:
+        return f"{body['id']} is switched off."
+    if body["verdict"] == "locked":
+        why = f"{body['status']}. {body['sentence']} {body['remedy']}"
+        return f"{body['id']} is switched on, and stays locked all the same: {why}"
+    if body["switch"] is None:
+        return f"{body['id']} is switched on."
+    return f"{body['id']} is switched on, against an override that takes it away. Its switch stays the stronger."
+
+
+# `pegboard tools search`: what an agent finds with retrieve_tools, for any view.
+
+FLAGS: Final = ("include_disabled", "read_only_only", "exclude_destructive", "exclude_open_world", "explain")
+_TEXT_WIDTH: Final = 80
+
+
+@click.command()
+@click.argument("query")
+@click.option(
+    "--limit",
+    default=DEFAULT_RESULTS,
+    show_default=True,
+    type=click.IntRange(1, MAX_RESULTS),
+    help="Callable tools at most.",
+)
+@click.option("--include-disabled", is_flag=True, help="Also those that are locked, and what unlocks them.")
+@click.option("--read-only", "read_only_only", is_flag=True, help="Only tools that say they change nothing.")
+@click.option("--exclude-destructive", is_flag=True, help="Not those that may destroy something.")
+@click.option("--exclude-open-world", is_flag=True, help="Not those that reach beyond their own system.")
+@click.option("--server", default="", help="Only tools of this server.")
+@click.option("--toolset", default="", help="Only tools of this toolset.")
+@click.option("--explain", is_flag=True, help="Which words made each rank, and what was left out.")
+@click.option("--full", is_flag=True, help="With --json, the whole schema of each tool instead of a line.")
+@with_view
+@gateway_command(every_server)
+async def search(
+    api: ApiClient,
+    query: str,
+    limit: int,
+    server: str,
+    toolset: str,
+    full: bool,
+    toolsets: str | None,
+    enabled_tools: str | None,
+    disabled_tools: str | None,
+    principal: str,
+    *,
+    as_json: bool,
+    **flags: bool,
+) -> None:
+    """Find tools by what they do: the answer that an agent gets from retrieve_tools."""
+    if not query.strip() or len(query) > MAX_QUERY_CHARS:
+        told = f"has {len(query)} characters" if query.strip() else "is blank"
+        fail(Exit.USAGE, f"the query {told}; say in 1 to {MAX_QUERY_CHARS} characters what you want to do.")
+    view = view_params(toolsets, enabled_tools, disabled_tools, principal)
+    said = [(name, str(flags[name]).lower()) for name in FLAGS]
+    places = [("server", server), ("toolset", toolset), ("detail", AnswerDetail.FULL if full else AnswerDetail.COMPACT)]
+    params = [("query", query), ("limit", str(limit)), *said, *places, *view]
+    body = await call_api(api, "GET", "/tools/search", params=params)
+    if as_json:
+        print_json(body, compact=True)
+        return
+    print_text("\n\n".join(_sections(body)))
+
+
+def _sections(body: dict[str, Any]) -> list[str]:
+    sections: list[str] = []
+    if body["tools"]:
+        sections.append(table(("TOOL", "SERVER", "DESCRIPTION"), [_tool_row("open", tool) for tool in body["tools"]]))
+    else:
+        sections.append("No tool that can be called fits this query.")
+    if (explained := body.get("explanation")) is not None:
+        sections.append("\n".join((*map(_rank_text, body["tools"]), _omitted_lines(explained))))
+    if (left_out := body.get("filter_diagnostics")) is not None:
+        told = [_omitted_text("", left_out), _omitted_text(" locked ones", left_out.get("locked", {}))]
+        sections.append(" ".join(filter(None, [*told, left_out.get("suggestion", "")])))
+    if "disabled" in body:
+        locked = [(_tool_row("locked", tool), tool["status"]) for tool in body["disabled"]]
+        rows = [(name, server, status, description) for (name, server, description), status in locked]
+        sections.append(table(("LOCKED", "SERVER", "STATUS", "DESCRIPTION"), rows))
+        sections.append(
+            "\n".join(f"{status}: {address_user(remedy)}" for status, remedy in body["remediation"].items())
+        )
+    if "notice" in body:
+        sections.append(body["notice"].replace("include_disabled", "--include-disabled"))
+    return sections
+
+
+def _rank_text(tool: dict[str, Any]) -> str:
+    """The words that made its rank, the best first, each with the fields that it is in."""
+    why = tool["why"]
+    words = [f"{each['word']} ({', '.join(each['fields'])})" for each in why.get("words", ())]
+    words += ["called by its name"] if why.get("exact_name") else []
+    words += [f"meaning {why['meaning']}"] if "meaning" in why else []
+    return f"{tool['name']} {why.get('score', '')}: {', '.join(words)}"
+
+
+def _omitted_lines(explained: dict[str, Any]) -> str:
+    words, left_out = explained["words"], explained["left_out"]
+    told = [f"Of {explained['searched']} tools {explained['matched']} match and {explained['shown']} are shown."]
+    if words["found_nowhere"]:
+        told.append(f"No tool has: {', '.join(words['found_nowhere'])}.")
+    if words["passed_over"]:
+        told.append(f"Passed over: {', '.join(words['passed_over'])}.")
+    if left_out["locked"]:
+        told.append(f"{left_out['locked']} that match are locked.")
+    return " ".join(told)
+
+
+def _omitted_text(what: str, counted: dict[str, Any]) -> str:
+    if not counted.get("omitted_total"):
+        return ""
+    by = ", ".join(f"{_flag_name(name)} {sum(tally.values())}" for name, tally in counted["omitted_by_filter"].items())
+    return f"The filters left out {counted['omitted_total']} of {counted['matched_before_filters']}{what}: {by}."
+
+
+def _flag_name(filter: str) -> str:
+    return "--read-only" if filter == "read_only_only" else f"--{filter.replace('_', '-')}"
+
+
+def _tool_row(verdict: str, tool: dict[str, Any]) -> tuple[str, str, str]:
+    return f"{MARKS[verdict]} {tool['name']}", tool["server"], _shorten(tool.get("description", ""))
+
+
+def _shorten(text: str) -> str:
+    line = one_line(text.strip())
+    return line if len(line) <= _TEXT_WIDTH else line[: _TEXT_WIDTH - 1] + "…"

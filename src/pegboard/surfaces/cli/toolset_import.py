@@ -8,13 +8,28 @@ from typing import Any, Final
 import anyio
 import click
 
-from pegboard.core.addressed import address_user
+from pegboard.core.model.text import address_user
+from pegboard.surfaces.cli.api import ApiClient
+from pegboard.surfaces.cli.confirm import ask_yes_no
+from pegboard.surfaces.cli.options import call_api, gateway_command
+from pegboard.surfaces.cli.output import Exit, fail, print_json, print_progress, print_text
 
-from .agreeing import ask_yes_no
-from .link import ApiClient
-from .options import call_api, gateway_command
-from .output import Exit, fail, print_json, print_progress, print_text
-from .sources import ToolsetSourceParam
+# What a toolset command is pointed at: a folder, a ZIP or a toolset.yaml, by the name that a person typed.
+
+
+class ToolsetSourceParam(click.Path):
+    """An empty name is none: a variable that is not set must not mean this folder."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        if isinstance(value, str) and not value.strip():
+            self.fail("this is empty. Name a folder, a ZIP or a toolset.yaml.", param, ctx)
+        found = super().convert(value, param, ctx)  # type: ignore[arg-type]  # whatever was typed, as click has it
+        assert isinstance(found, Path)
+        return found
+
 
 _DRY_RUN: Final = (("dryRun", "true"),)
 _DESCRIBE: Final = (("describe", "true"),)

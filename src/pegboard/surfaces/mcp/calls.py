@@ -10,21 +10,23 @@ from mcp.server.context import ServerRequestContext
 from mcp_types import LOG_LEVEL_META_KEY, CallToolRequestParams
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from pegboard.core.call import CallCancellation, ToolCall
-from pegboard.core.ids import CallId, WireName
-from pegboard.core.tool import Json
+from pegboard.core.calls.call import CallCancellation, ToolCall
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import CallId, WireName
 from pegboard.gateway.gateway import Gateway
-from pegboard.ports import ClientPeer, Progress
-
-from .answer import CallOutcome
-from .conversation import HANDLE_META_KEY
-from .exchange import RequestScope, client_text
-from .levels import NO_LOGS, LogLevels, requested_log_level
-from .parking import PendingInputCalls
-from .progress import open_notification_queue, progress_reporter
-from .rounds import ExecuteCall, call_with_input_rounds
-from .session import SessionPeer, capabilities_of
-from .watch import cancel_when
+from pegboard.ports.providers import ClientPeer, Progress
+from pegboard.surfaces.mcp.input_rounds import ExecuteCall, PendingInputCalls, call_with_input_rounds
+from pegboard.surfaces.mcp.presentations.base import HANDLE_META_KEY
+from pegboard.surfaces.mcp.results import CallOutcome
+from pegboard.surfaces.mcp.session import SessionPeer, capabilities_of, open_notification_queue, progress_reporter
+from pegboard.surfaces.mcp.session_state import (
+    NO_LOGS,
+    LogLevels,
+    RequestScope,
+    cancel_when,
+    client_text,
+    requested_log_level,
+)
 
 Context = ServerRequestContext[Any, Any]
 META_KEY: Final = "_meta"

@@ -8,16 +8,13 @@ from typing import Final
 import anyio
 
 from pegboard import __version__
-from pegboard.core.tool import JsonObject
-from pegboard.core.view import View
+from pegboard.core.json.values import JsonObject
+from pegboard.core.model.selection import View
 from pegboard.gateway.gateway import Gateway
-
-from .direct import DirectPresentation
-from .levels import LogLevels
-from .parking import PendingInputCalls
-from .presentation import ExecutesCalls, Presentation
-from .rounds import ExecuteCall
-from .watch import ListFingerprints
+from pegboard.surfaces.mcp.input_rounds import ExecuteCall, PendingInputCalls
+from pegboard.surfaces.mcp.presentations.base import ExecutesCalls, Presentation
+from pegboard.surfaces.mcp.presentations.direct import DirectPresentation
+from pegboard.surfaces.mcp.session_state import ListFingerprints, LogLevels
 
 SERVER_NAME: Final = "pegboard"
 TOOL_LIST: Final = "tools"

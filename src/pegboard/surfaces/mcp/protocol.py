@@ -7,6 +7,21 @@ which takes a third of a second.
 from types import MappingProxyType
 from typing import Final
 
+from pegboard.core.json.values import Json
+
+# What a request is answered with in place of a result.
+
+
+class ProtocolError(Exception):
+    """An error of JSON-RPC. The SDK has its own, which needs the SDK's models; it is made of this one where needed."""
+
+    def __init__(self, code: int, message: str, data: Json = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601

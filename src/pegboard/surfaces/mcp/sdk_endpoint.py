@@ -12,24 +12,22 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from pegboard.core.ids import LOCAL_PRINCIPAL, PrincipalId
-from pegboard.core.view import View
+from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId
+from pegboard.core.model.selection import View
 from pegboard.gateway.gateway import Gateway
-
-from .door import HttpRejection, RequestChecks, is_modern, is_sdk_header
-from .endpoint_state import EndpointState
-from .exchange import CURRENT_REQUEST, CheckedRequest, RequestScope
-from .faults import explain_sdk_rejections
-from .plain import json_instead_of_sse
-from .presentation import Presentation
-from .protocol import INTERNAL_ERROR
-from .raw.sessions import McpSessions
-from .refusals import send_rejection
-from .server import GatewayMcpServer
-from .standing import serve_get_stream
+from pegboard.surfaces.mcp.endpoint_state import EndpointState
+from pegboard.surfaces.mcp.errors import explain_sdk_rejections, json_instead_of_sse
+from pegboard.surfaces.mcp.fast.request_context import McpSessions
+from pegboard.surfaces.mcp.notifications import serve_get_stream
+from pegboard.surfaces.mcp.presentations.base import Presentation
+from pegboard.surfaces.mcp.protocol import INTERNAL_ERROR
+from pegboard.surfaces.mcp.request_checks import HttpRejection, RequestChecks, is_modern, is_sdk_header, send_rejection
+from pegboard.surfaces.mcp.server import GatewayMcpServer
+from pegboard.surfaces.mcp.session_state import CURRENT_REQUEST, CheckedRequest, RequestScope
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
+
 
 SESSION_HEADER: Final = b"mcp-session-id"
 

@@ -31,27 +31,42 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from pegboard import __version__
-from pegboard.core.tool import JsonSchema
-from pegboard.core.view import View
-from pegboard.gateway.answering import answer_and_record
-from pegboard.gateway.following import ResourceFollower
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import JsonSchema
 from pegboard.gateway.gateway import Gateway
-
-from .answer import with_envelope
-from .answered import ACTUAL_RESULT, ActualResult
-from .calls import SdkCalls
-from .conversation import Conversation, SessionConversation, StatelessConversation, stateless_conversation
-from .endpoint_state import INTERNAL_ERROR_MESSAGE, SERVER_NAME, TOOL_LIST, EndpointState
-from .errors import ProtocolError
-from .exchange import CURRENT_REQUEST, RequestScope
-from .faults import explain_bad_params, explain_request_error
-from .library import ResourceHandlers, connection_of, follow_resources, is_modern
-from .news import events_of, granted_filter, notifications_of, send_without_request
-from .offering import ResourceListKind
-from .pages import BadCursor
-from .parking import PendingInputCalls
-from .presentation import BoardCall, PerConversation, Presentation
-from .watch import ListFingerprints, ListWatch, cancel_when, watch_lists
+from pegboard.gateway.presentation_calls import answer_and_record
+from pegboard.gateway.resources import ResourceFollower
+from pegboard.surfaces.mcp.calls import SdkCalls
+from pegboard.surfaces.mcp.endpoint_state import INTERNAL_ERROR_MESSAGE, SERVER_NAME, TOOL_LIST, EndpointState
+from pegboard.surfaces.mcp.errors import explain_bad_params, explain_request_error
+from pegboard.surfaces.mcp.input_rounds import PendingInputCalls
+from pegboard.surfaces.mcp.notifications import events_of, granted_filter, notifications_of, send_without_request
+from pegboard.surfaces.mcp.presentations.base import (
+    BoardCall,
+    Conversation,
+    PerConversation,
+    Presentation,
+    SessionConversation,
+    StatelessConversation,
+    stateless_conversation,
+)
+from pegboard.surfaces.mcp.protocol import ProtocolError
+from pegboard.surfaces.mcp.resources import (
+    ResourceHandlers,
+    ResourceListKind,
+    connection_of,
+    follow_resources,
+    is_modern,
+)
+from pegboard.surfaces.mcp.results import ACTUAL_RESULT, ActualResult, BadCursor, with_envelope
+from pegboard.surfaces.mcp.session_state import (
+    CURRENT_REQUEST,
+    ListFingerprints,
+    ListWatch,
+    RequestScope,
+    cancel_when,
+    watch_lists,
+)
 
 NO_CACHE: Final = CacheHint(0, "private")
 MAX_LISTENERS: Final = 1024

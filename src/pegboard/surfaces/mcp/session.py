@@ -1,9 +1,10 @@
 """The client of a session of the SDK, while its call runs: told and asked on the stream of the call, as plain JSON."""
 
-from collections.abc import Callable, Hashable, Mapping
-from contextlib import suppress
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, TypeAlias, cast
 from uuid import uuid4
 
 import anyio
@@ -14,13 +15,66 @@ from mcp_types import INVALID_PARAMS, Notification, RequestId, ServerNotificatio
 from mcp_types.methods import validate_client_result
 from pydantic import ValidationError
 
-from pegboard.core.tool import Json
-from pegboard.ports import ClientPeer, PeerRequestError
+from pegboard.core.json.values import Json
+from pegboard.ports.providers import ClientPeer, PeerRequestError, Progress
+from pegboard.surfaces.mcp.session_state import LOG_MESSAGE_METHOD, cancel_question, meets_level
+from pegboard.surfaces.mcp.wire import sanitize_object, sanitize_text
 
-from .levels import LOG_MESSAGE_METHOD, meets_level
-from .progress import EnqueueNotification
-from .taking_back import cancel_question
-from .wire import sanitize_object, sanitize_text
+# Words on their way to a client: a provider says them without waiting, and a slow client holds up nothing.
+
+MAX_QUEUED: Final = 256
+"""What waits for a slow client at most; beyond it the oldest is dropped, because only the newest says how far it is.
+More than a server may log at once: a burst that arrives in one piece is no sign of a slow client."""
+
+ReportProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+SendNotification: TypeAlias = Callable[[], Awaitable[None]]
+"""Sends one notification."""
+EnqueueNotification: TypeAlias = Callable[[SendNotification], None]
+
+
+@asynccontextmanager
+async def open_notification_queue() -> AsyncIterator[EnqueueNotification]:
+    """What was said within the block is delivered, in order, before the block ends."""
+    send, receive = anyio.create_memory_object_stream[SendNotification](MAX_QUEUED)
+    over = False
+
+    def say(word: SendNotification) -> None:
+        # A provider may still speak of a call that has ended; nobody listens then.
+        if over:
+            return
+        if send.statistics().current_buffer_used == MAX_QUEUED:
+            receive.receive_nowait()
+        send.send_nowait(word)
+
+    async def deliver() -> None:
+        async for word in receive:
+            await word()
+
+    with receive:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(deliver, name="words")
+            try:
+                yield say
+            finally:
+                over = True
+                send.close()
+
+
+def progress_reporter(say: EnqueueNotification, report: ReportProgress) -> Progress:
+    def tell(done: float, total: float | None, told: str | None) -> None:
+        if not math.isfinite(done):
+            return
+        known_total = total if total is not None and math.isfinite(total) else None
+        text = None if told is None else sanitize_text(told)
+        say(lambda: report(done, known_total, text))
+
+    return tell
+
+
+@asynccontextmanager
+async def open_progress_reporter(report: ReportProgress) -> AsyncIterator[Progress]:
+    async with open_notification_queue() as say:
+        yield progress_reporter(say, report)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,10 @@ import logging
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -14,15 +16,138 @@ import anyio.from_thread
 import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
-from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+    jsonrpc_message_adapter,
+)
+from pydantic import ValidationError
 
-from pegboard.core.view import View
+from pegboard.core.json.values import MAX_VALUES
+from pegboard.core.model.selection import View
 from pegboard.gateway.gateway import Gateway
+from pegboard.surfaces.mcp.presentations.base import Presentation
+from pegboard.surfaces.mcp.request_checks import find_excess
+from pegboard.surfaces.mcp.server import GatewayMcpServer
+from pegboard.surfaces.mcp.wire import UnreadableJson, describe_unreadable, parse_strict_json
 
-from .lines import BadLine, LineSplitter, parse_line
-from .presentation import Presentation
-from .server import GatewayMcpServer
-from .unanswered import UnansweredRequests
+# Messages of a pipe: one JSON-RPC message a line. A line that is none is answered, not passed over in silence.
+
+MAX_LINE_BYTES: Final = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class BadLine:
+    error: JSONRPCError
+
+
+class LineSplitter:
+    """Cuts what comes in pieces into lines. Of a line that is too long nothing is kept."""
+
+    def __init__(self, longest: int = MAX_LINE_BYTES) -> None:
+        self._max_bytes = longest
+        self._buffer = bytearray()
+        self._scan_offset = 0
+        self._is_skipping = False
+
+    def feed(self, piece: bytes) -> list[bytes | BadLine]:
+        found: list[bytes | BadLine] = []
+        self._buffer += piece
+        while (end := self._buffer.find(b"\n", self._scan_offset)) >= 0:
+            found.append(self._checked_line(bytes(self._buffer[:end])))
+            del self._buffer[: end + 1]
+            self._scan_offset = 0
+        self._scan_offset = len(self._buffer)
+        if self._scan_offset > self._max_bytes:
+            self._is_skipping = True
+            self._buffer.clear()
+            self._scan_offset = 0
+        return found
+
+    def flush(self) -> list[bytes | BadLine]:
+        """What came after the last line end."""
+        return [self._checked_line(bytes(self._buffer))] if self._buffer or self._is_skipping else []
+
+    def _checked_line(self, line: bytes) -> bytes | BadLine:
+        if self._is_skipping or len(line) > self._max_bytes:
+            self._is_skipping = False
+            return _bad_line(INVALID_REQUEST, f"A message is longer than {self._max_bytes} bytes. Send less at once.")
+        return line
+
+
+def parse_line(line: bytes | BadLine) -> JSONRPCMessage | BadLine | None:
+    """`None` for a blank line, which means nothing."""
+    if isinstance(line, BadLine):
+        return line
+    if not line.strip():
+        return None
+    if (too_much := find_excess(line, MAX_VALUES)) is not None:
+        return _bad_line(INVALID_PARAMS, too_much.why, too_much.id)
+    value = parse_strict_json(line)
+    if isinstance(value, UnreadableJson) and value.id is not None:
+        return _bad_line(INVALID_PARAMS, describe_unreadable(value), value.id)
+    if isinstance(value, UnreadableJson):
+        return _bad_line(PARSE_ERROR, f"A line cannot be read as JSON: {value.why}. Send one message a line.")
+    try:
+        return jsonrpc_message_adapter.validate_python(value, by_name=False)
+    except ValidationError:
+        id = value.get("id") if isinstance(value, dict) else None
+        known = id if isinstance(id, int | str) and not isinstance(id, bool) else None
+        return _bad_line(INVALID_REQUEST, "A line is not one JSON-RPC 2.0 message. Send one message a line.", known)
+
+
+def _bad_line(code: int, message: str, id: RequestId | None = None) -> BadLine:
+    return BadLine(JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=code, message=message)))
+
+
+# The requests of one pipe that wait for their answer: how many there may be, and whether any are left.
+
+MAX_UNANSWERED: Final = 1_000
+"""A client that sends more without reading the answers is not read further until it does."""
+LISTEN_METHOD: Final = "subscriptions/listen"
+"""Answered only when it ends, so nobody waits for it."""
+
+
+class UnansweredRequests:
+    def __init__(self, most: int = MAX_UNANSWERED) -> None:
+        self._slots = anyio.Semaphore(most)
+        self._counts: Counter[RequestId] = Counter()
+        self._listen_ids: set[RequestId] = set()
+        self._change = anyio.Event()
+
+    async def add(self, request: JSONRPCRequest) -> None:
+        await self._slots.acquire()
+        self._counts[request.id] += 1
+        if request.method == LISTEN_METHOD:
+            self._listen_ids.add(request.id)
+
+    def mark_answered(self, id: RequestId) -> None:
+        """Errors about lines that were no request answer nothing that was added."""
+        if id not in self._counts:
+            return
+        self._counts[id] -= 1
+        if not self._counts[id]:
+            del self._counts[id]
+            self._listen_ids.discard(id)
+        self._slots.release()
+        self._change.set()
+
+    async def mark_cancelled(self, id: RequestId) -> None:
+        self.mark_answered(id)
+
+    async def wait_until_none(self) -> None:
+        while self._counts.keys() - self._listen_ids:
+            self._change = anyio.Event()
+            await self._change.wait()
+
 
 STARTUP_WAIT_S: Final = 10.0
 DRAIN_TIMEOUT_S: Final = 1.0

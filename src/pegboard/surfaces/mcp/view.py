@@ -1,15 +1,29 @@
 """How far one HTTP request narrows what it sees: headers and query parameters, read into a `View`."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 from urllib.parse import parse_qsl
 
-from pegboard.core.ids import BUILTIN, LOCAL_PRINCIPAL, PrincipalId
-from pegboard.core.resolve import Resolution
-from pegboard.core.selection import AllToolsets, Selection, TheseToolsets, parse_toolsets
-from pegboard.core.view import View
+from pegboard.config.references import header_references
+from pegboard.core.decision.resolve import Resolution
+from pegboard.core.docspace.credentials import (
+    BASE_URL,
+    BASE_URL_PARAMETER,
+    CREDENTIAL_HEADERS,
+    BadCredential,
+    caller_credential_rules,
+    docspace_of,
+    read_caller_credentials,
+)
+from pegboard.core.model.docspace import CallerCredentialRules, DocSpace
+from pegboard.core.model.ids import BUILTIN, LOCAL_PRINCIPAL, PrincipalId
+from pegboard.core.model.selection import AllToolsets, Selection, TheseToolsets, View, parse_toolsets
+from pegboard.core.model.server import Http
+from pegboard.core.policy.policy import Policy
+from pegboard.gateway.gateway import Gateway
 
 MAX_OPTION_BYTES: Final = 16_384
 MAX_NAMES: Final = 1_000
@@ -224,3 +238,89 @@ def _join_names(names: Sequence[str]) -> str:
         return "none"
     more = len(names) - MAX_LISTED
     return ", ".join(names[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+# What a request lends of its own to a DocSpace: read at the door, so that a mistake is told before a call is made.
+
+_MAX_QUERY_FIELDS: Final = 100
+_ACCEPT_ALL: Final = CallerCredentialRules()
+_ACCEPT_NONE: Final = CallerCredentialRules(authorization=False, headers=False, query=False)
+HEADERS_NOT_ACCEPTED: Final = (
+    "This gateway takes no DocSpace credentials from callers. Send no X-Mcp-Base-Url, X-Mcp-Api-Key and the like, or "
+    "ask its operator to allow them: docspace.request_credentials"
+)
+QUERY_NOT_ACCEPTED: Final = (
+    "This gateway takes no DocSpace address from callers. Send no base_url in the query, or ask its operator to allow "
+    "it: docspace.request_credentials"
+)
+
+
+def explain_bad_credentials(policy: Policy, headers: Mapping[bytes, bytes], query: bytes) -> str | None:
+    """Why nobody could tell which DocSpace is meant, or as whom; `None` for what is clear, and where there is none."""
+    docspace = docspace_of(policy)
+    if docspace is None:
+        return None
+    if (why := explain_unaccepted_credentials(docspace, headers, query)) is not None:
+        return why
+    lends = docspace.lends or _ACCEPT_NONE
+    told = read_caller_credentials(headers, lends, _base_url(query, lends))
+    return told.why if isinstance(told, BadCredential) else None
+
+
+def explain_unaccepted_credentials(docspace: DocSpace, headers: Mapping[bytes, bytes], query: bytes) -> str | None:
+    """Why nothing is taken of what a request brings. Whoever is answered as the operator must not believe to be
+    answered as itself."""
+    lends = docspace.lends or _ACCEPT_NONE
+    if not lends.headers and any(headers.get(name, b"").strip() for name in CREDENTIAL_HEADERS):
+        return HEADERS_NOT_ACCEPTED
+    if not lends.query and query and _base_url(query, _ACCEPT_ALL):
+        return QUERY_NOT_ACCEPTED
+    return None
+
+
+def accepts_base_url_in_query(policy: Policy) -> bool:
+    """Whether the query may say something that a call must carry on."""
+    lends = caller_credential_rules(policy)
+    return lends is not None and lends.query
+
+
+def copy_base_url_to_headers(policy: Policy, query: bytes, own: MutableMapping[bytes, bytes]) -> None:
+    """Into the headers of a request that was found clear: whoever makes the call reads those."""
+    lends = caller_credential_rules(policy) if query else None
+    if lends is not None and (place := _base_url(query, lends)):
+        own[BASE_URL] = place.encode()
+
+
+def credential_header_names(policy: Policy) -> frozenset[bytes]:
+    """The headers of which a request can have but one."""
+    lends = caller_credential_rules(policy)
+    return frozenset(CREDENTIAL_HEADERS) if lends is not None and lends.headers else frozenset()
+
+
+def _base_url(query: bytes, lends: CallerCredentialRules) -> str:
+    if not query or not lends.query:
+        return ""
+    pairs = parse_qsl(
+        query.decode("latin-1"), keep_blank_values=True, encoding="utf-8", max_num_fields=_MAX_QUERY_FIELDS
+    )
+    # Two of them are no URL together, and so nobody's guess.
+    return " ".join(value for name, value in pairs if name == BASE_URL_PARAMETER).strip()
+
+
+# Headers that servers are called with in a caller's name: each must be clear.
+
+
+def duplicate_credential_header(gateway: Gateway, headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
+    """A header that some server is to be called with, if it is not clear which of two values that would be."""
+    times = Counter(name for name, _ in headers)
+    twice = [name for name in times if times[name] > 1]
+    if not twice:
+        return None
+    lent = {
+        asked.header.lower().encode()
+        for server in gateway.board.policy.servers.values()
+        if isinstance(server.connection, Http)
+        for text in server.connection.headers.values()
+        for asked in header_references(text)
+    } | credential_header_names(gateway.board.policy)
+    return next((name for name in twice if name in lent), None)

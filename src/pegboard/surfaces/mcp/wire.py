@@ -9,8 +9,7 @@ from typing import Final, TypeAlias
 
 import pydantic_core
 
-from pegboard.core.nesting import MAX_READABLE_DEPTH, flatten_members
-from pegboard.core.tool import Json, JsonObject
+from pegboard.core.json.values import MAX_READABLE_DEPTH, Json, JsonObject, flatten_members
 
 MAX_DEPTH: Final = MAX_READABLE_DEPTH
 """Readers give up on nested JSON at about 200 levels, and one unreadable member would spoil a whole list of tools."""

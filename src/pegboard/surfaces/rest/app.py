@@ -1,71 +1,131 @@
 """The API as an ASGI application: status and the routes, behind the token."""
 
-from collections.abc import Callable
-from typing import Any
+import json
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NoReturn, cast
 
 from fastapi import Depends, FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute, iter_route_contexts
+from pydantic import TypeAdapter
 from starlette.types import ASGIApp
 from typing_extensions import TypedDict
 
 from pegboard import __version__
-from pegboard.core.review import pending_tools
-from pegboard.core.view import View
-from pegboard.gateway.access.keys import TokenIndex
-from pegboard.gateway.access.reception import OperatorAuthentication
-from pegboard.gateway.doctor import diagnose, pending_ticket_findings
+from pegboard.core.model.principals import sort_scopes
+from pegboard.core.model.selection import View
+from pegboard.core.review.review import pending_tools
+from pegboard.gateway.access.authentication import OperatorAuthentication
+from pegboard.gateway.access.tokens import TokenIndex
+from pegboard.gateway.doctor import clear_pins, diagnose, pending_ticket_findings, unfit_overrides
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.overriding import clear_pins, unfit_overrides
 from pegboard.gateway.toolsets.installer import ToolsetInstaller
 from pegboard.gateway.trials import ServerTrials
-from pegboard.ports import SignIns
+from pegboard.ports.providers import SignIns
+from pegboard.surfaces.rest.activity import activity_export_routes, activity_routes, activity_sum_routes
+from pegboard.surfaces.rest.approvals import approval_routes
+from pegboard.surfaces.rest.auth import ApiAuthMiddleware, enforce_scopes, required_scopes_of, session_routes
+from pegboard.surfaces.rest.board import board_routes, first_run_routes, tool_card_routes
+from pegboard.surfaces.rest.commands import decision_routes
+from pegboard.surfaces.rest.databases import database_findings, database_routes
+from pegboard.surfaces.rest.events import event_routes
+from pegboard.surfaces.rest.overrides import override_preview_routes, override_routes
+from pegboard.surfaces.rest.policy import diff_routes, policy_routes, stored_row_routes
+from pegboard.surfaces.rest.principals import principal_routes, token_routes
+from pegboard.surfaces.rest.programs import program_routes
+from pegboard.surfaces.rest.prompts import answer_parsing_routes, presentation_routes, prompt_routes
+from pegboard.surfaces.rest.responses import (
+    PROBLEM_RESPONSES,
+    JsonRoute,
+    ProblemDetails,
+    UnexpectedErrorMiddleware,
+    refuse_unknown_parameters,
+    register_problem_handlers,
+    with_response_models,
+)
+from pegboard.surfaces.rest.schemas import NoticeInfo, notice_infos
+from pegboard.surfaces.rest.search import playground_routes, search_query_routes, search_routes
+from pegboard.surfaces.rest.server_setup import server_source_routes, server_trial_routes
+from pegboard.surfaces.rest.servers import (
+    is_first_start,
+    quarantine_routes,
+    server_detail_routes,
+    server_routes,
+    sign_in_routes,
+)
+from pegboard.surfaces.rest.settings import RuntimeInfo, setting_change_routes, setting_routes
+from pegboard.surfaces.rest.tickets import ticket_routes
+from pegboard.surfaces.rest.tools import switch_routes, tool_history_routes, tool_routes
+from pegboard.surfaces.rest.toolset_tools import choice_routes
+from pegboard.surfaces.rest.toolsets import no_installer, toolset_routes
 
-from .access import ApiAuthMiddleware, enforce_scopes
-from .activity import activity_routes
-from .activity_export import activity_export_routes
-from .activity_sums import activity_sum_routes
-from .answer_parsing import answer_parsing_routes
-from .answers import JsonRoute
-from .approvals import approval_routes
-from .board import board_routes
-from .choices import choice_routes
-from .databases import database_findings, database_routes
-from .diffs import diff_routes
-from .events import event_routes
-from .first_run import first_run_routes
-from .health import is_first_start
-from .meanwhile import decision_routes
-from .openapi import TITLE, operation_id
-from .override_previews import override_preview_routes
-from .overrides import override_routes
-from .parameters import refuse_unknown_parameters
-from .pegs import tool_card_routes
-from .playground import playground_routes
-from .policies import policy_routes
-from .presentations import presentation_routes
-from .principals import principal_routes
-from .problem_shapes import PROBLEM_RESPONSES
-from .problems import UnexpectedErrorMiddleware, register_problem_handlers
-from .programs import program_routes
-from .prompts import prompt_routes
-from .quarantine import quarantine_routes
-from .search import search_routes
-from .search_queries import search_query_routes
-from .server_details import server_detail_routes
-from .server_sources import server_source_routes
-from .server_trials import server_trial_routes
-from .servers import server_routes
-from .session import session_routes
-from .setting_changes import setting_change_routes
-from .settings import RuntimeInfo, setting_routes
-from .shapes import NoticeInfo, notice_infos
-from .sign_ins import sign_in_routes
-from .stored_rows import stored_row_routes
-from .switches import switch_routes
-from .tickets import ticket_routes
-from .tokens import token_routes
-from .tool_history import tool_history_routes
-from .tools import tool_routes
-from .toolsets import no_installer, toolset_routes
+# What each operation of the API was really asked and answered once: the examples of the OpenAPI document.
+
+EXAMPLES_FILE: Final = Path(__file__).with_name("examples.json")
+_JSON: Final = "application/json"
+
+
+def add_examples(document: dict[str, Any]) -> None:
+    """Puts an example beside each schema that has one."""
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            known = _recorded_examples().get(operation["operationId"], {})
+            if "body" in known and _JSON in (content := operation.get("requestBody", {}).get("content", {})):
+                content[_JSON]["example"] = known["body"]
+            for status, response in operation["responses"].items():
+                if "answer" in known and status.startswith("2") and _JSON in (content := response.get("content", {})):
+                    content[_JSON]["example"] = known["answer"]
+
+
+@cache
+def _recorded_examples() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = json.loads(EXAMPLES_FILE.read_text("utf-8"))
+    return found
+
+
+# The OpenAPI document of the API: what each route takes and answers, and that every error is a problem document.
+
+TITLE: Final = "Pegboard"
+_SCHEMES: Final = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "The start-up token, or an API token."}
+}
+
+
+def operation_id(route: APIRoute) -> str:
+    """The name of its function: who generates a client calls it so."""
+    return route.name
+
+
+def _scopes_by_route(app: FastAPI) -> Iterator[tuple[str, str, list[str] | None]]:
+    """What each route asks of a token, as the gate reads it."""
+    for route in iter_route_contexts(app.routes):
+        for method in route.methods or ():
+            needed = required_scopes_of(route.endpoint, method)
+            yield method, route.path_format or "", None if needed is None else [s.value for s in sort_scopes(needed)]
+
+
+def describe_api(app: FastAPI) -> dict[str, Any]:
+    """Worked out once."""
+    if app.openapi_schema is None:
+        document: dict[str, Any] = get_openapi(title=TITLE, version=__version__, routes=app.routes)
+        components = document.setdefault("components", {})
+        told = TypeAdapter(ProblemDetails).json_schema(ref_template="#/components/schemas/{model}")
+        schemas = components.setdefault("schemas", {})
+        schemas.update({name: shape for name, shape in told.pop("$defs", {}).items() if name not in schemas})
+        schemas["ProblemDetails"] = told
+        components["securitySchemes"] = _SCHEMES
+        document["security"] = [{name: []} for name in _SCHEMES]
+        for method, path, scopes in _scopes_by_route(app):
+            operation = document["paths"].get(path, {}).get(method.lower())
+            if operation is not None:
+                operation["security"] = [] if scopes is None else [{name: scopes} for name in _SCHEMES]
+        add_examples(document)
+        app.openapi_schema = document
+    return app.openapi_schema
+
 
 API_PREFIX = "/api/v1"
 
@@ -222,6 +282,38 @@ def build_api(
 
 def _document() -> dict[str, Any]:
     # It is made of an application of its own, and most gateways are never asked for it.
-    from .document import document
 
     return document()
+
+
+# `python -m pegboard.surfaces.rest.app` prints the OpenAPI document. No gateway runs for it.
+
+
+class _GatewayStub:
+    """Stands where routes keep what they will ask later: nothing is asked of it."""
+
+    def __getattr__(self, name: str) -> "_GatewayStub":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+
+def _no_sign_ins() -> NoReturn:
+    raise LookupError("Nobody signs in to a document.")
+
+
+@cache
+def document() -> dict[str, Any]:
+    """Of every gateway: none has routes of its own."""
+    about = RuntimeInfo(None, "", None, "")
+    with with_response_models():
+        return describe_api(build_api(cast(Gateway, _GatewayStub()), about, cast("type[SignIns]", _no_sign_ins)))
+
+
+def main() -> None:
+    json.dump(document(), sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -9,13 +9,15 @@ import anyio.to_thread
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from pegboard.core.catalogue import Catalogue
-from pegboard.core.commands import ApproveTool, ApproveTools, BlockTool
-from pegboard.core.ids import ProviderKey, ToolId, parse_tool_id
-from pegboard.core.override import OverrideIndex
-from pegboard.core.policy import Policy
-from pegboard.core.resolve import Resolution
-from pegboard.core.review import (
+from pegboard.core.commands.commands import ApproveTool, ApproveTools, BlockTool
+from pegboard.core.decision.resolve import Resolution
+from pegboard.core.model.catalogue import Catalogue
+from pegboard.core.model.ids import ProviderKey, ToolId, parse_tool_id
+from pegboard.core.model.selection import View
+from pegboard.core.model.tool import Fingerprint
+from pegboard.core.overrides.model import OverrideIndex
+from pegboard.core.policy.policy import Policy
+from pegboard.core.review.review import (
     ApprovalState,
     PendingApproval,
     approvable_together,
@@ -27,16 +29,20 @@ from pegboard.core.review import (
     review_tool,
     sort_oldest_first,
 )
-from pegboard.core.tool import Fingerprint
-from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
-
-from .answers import JSON_TYPE, encode_json, make_router
-from .bodies import ApprovalsBody, BlockBody, Name
-from .deciding import IfMatchVersion, run_command
-from .pages import MAX_PAGE_SIZE, AfterParam, LimitParam, paginate
-from .problems import ProblemError
-from .reviews import (
+from pegboard.surfaces.rest.commands import IfMatchVersion, run_command
+from pegboard.surfaces.rest.requests import ApprovalsBody, BlockBody, Name
+from pegboard.surfaces.rest.responses import (
+    JSON_TYPE,
+    MAX_PAGE_SIZE,
+    AfterParam,
+    LimitParam,
+    ProblemError,
+    encode_json,
+    make_router,
+    paginate,
+)
+from pegboard.surfaces.rest.review_schemas import (
     ApprovalsResponse,
     ApproveToolsResponse,
     ToolReviewResponse,
@@ -45,9 +51,9 @@ from .reviews import (
     review_info,
     waiting_server_infos,
 )
-from .servers import find_provider
-from .shapes import ToolInfo, full_tool_info, tool_info
-from .tools import find_tool
+from pegboard.surfaces.rest.schemas import ToolInfo, full_tool_info, tool_info
+from pegboard.surfaces.rest.servers import find_provider
+from pegboard.surfaces.rest.tools import find_tool
 
 
 def approval_routes(gateway: Gateway) -> APIRouter:

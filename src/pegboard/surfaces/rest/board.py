@@ -1,37 +1,44 @@
 """The route for the wall: every tool of a view with its state, why it is so, and the one act that would open it."""
 
+import os
+import sys
+from dataclasses import replace
 from http import HTTPStatus
+from pathlib import Path
 from typing import Annotated, Final, Literal
 from weakref import WeakKeyDictionary
 
+import anyio.to_thread
 from anyio import to_thread
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from pegboard.core.addressed import address_user
-from pegboard.core.catalogue import ProviderOff
-from pegboard.core.gone import MissingTool, describe_missing, missing_remedy
-from pegboard.core.ids import BUILTIN, ServerKey, ToolId, ToolsetId, parse_tool_id
-from pegboard.core.policy import Policy
-from pegboard.core.remaining import remaining_reasons
-from pegboard.core.removal import explain_hidden, hidden_remedy
-from pegboard.core.resolve import HiddenTool, LockedTool, OpenTool
-from pegboard.core.server import Server
-from pegboard.core.status import explain_reason, remedy_for
-from pegboard.core.unlocking import ToolState, suggest_action
-from pegboard.core.wall import BoardTotals, ProviderKind, ToolCard, is_switch_on, provider_kind, visible_tool
+from pegboard.config.clients.discover import find_client_lists
+from pegboard.config.clients.merge import merge_lists
+from pegboard.core.calls.activity import CALL
+from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool
+from pegboard.core.decision.status import explain_reason, remedy_for
+from pegboard.core.decision.visibility import explain_hidden, hidden_remedy
+from pegboard.core.explain.board import BoardTotals, ProviderKind, ToolCard, is_switch_on, provider_kind, visible_tool
+from pegboard.core.explain.explain import remaining_reasons
+from pegboard.core.explain.states import MissingTool, ToolState, describe_missing, missing_remedy, suggest_action
+from pegboard.core.model.catalogue import ProviderOff
+from pegboard.core.model.ids import BUILTIN, ServerKey, ToolId, ToolsetId, parse_tool_id
+from pegboard.core.model.selection import View
+from pegboard.core.model.server import Server
+from pegboard.core.model.text import address_user
+from pegboard.core.policy.policy import Policy
+from pegboard.gateway.board import DashboardSnapshot
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.walls import DashboardSnapshot
-
-from .answers import JSON_TYPE, encode_json, make_router
-from .bodies import ViewQuery
-from .claims import ToolHintsInfo, hints_info
-from .problems import ProblemError
-from .shapes import ActionInfo, HealthInfo, action_info, health_info
-from .tools import checked_resolution
-from .toolset_shapes import healths, is_enabled, worst_health
+from pegboard.ports.audit import Audit, AuditQuery
+from pegboard.surfaces.rest.requests import ToolQuery, ViewQuery
+from pegboard.surfaces.rest.responses import JSON_TYPE, ProblemError, encode_json, make_router
+from pegboard.surfaces.rest.schemas import ActionInfo, HealthInfo, ToolHintsInfo, action_info, health_info, hints_info
+from pegboard.surfaces.rest.settings import RuntimeInfo
+from pegboard.surfaces.rest.tools import CallerWithoutInfo, caller_without_infos, checked_resolution, find_tool
+from pegboard.surfaces.rest.toolsets import healths, is_enabled, worst_health
 
 MAX_CARDS: Final = 2000
 _MAX_CACHED_PAGES: Final = 16
@@ -243,3 +250,150 @@ def _tool_counts(tally: BoardTotals) -> ToolCounts:
         "gone": tally.states[ToolState.GONE],
         "tokens": tally.tokens,
     }
+
+
+# The route for one peg of the wall, also of a tool that its provider does not offer any more.
+
+
+class ToolCardResponse(TypedDict):
+    peg: ToolCardInfo
+    presentation: BoardPresentationInfo | None
+    others: list[CallerWithoutInfo]
+    """Of a tool that this caller gets: who does not; of more than twenty the first twenty-one."""
+    policyVersion: int
+
+
+def tool_card_routes(gateway: Gateway) -> APIRouter:
+    routes = make_router("board")
+
+    @routes.get("/board/peg")
+    async def show_peg(asked: Annotated[ToolQuery, Query()]) -> ToolCardResponse:
+        """One tool of the wall: its state, why it is so, and the one act that would open it."""
+        view = asked.view()
+        await gateway.board.resolve_off_loop(view)
+        resolution = checked_resolution(gateway, view)
+        hung = await gateway.dashboards.snapshot(view)
+        given = parse_tool_id(asked.tool)
+        peg = hung.dashboard.card_of(given) if isinstance(given, ToolId) else None
+        if peg is None:
+            peg = hung.dashboard.card_of(find_tool(gateway, asked.tool, resolution))
+        assert peg is not None, "every tool of the catalogue hangs on the wall"
+        return {
+            "peg": tool_card_info(peg, hung),
+            "presentation": board_presentation_info(hung),
+            "others": caller_without_infos(gateway, view, peg.id),
+            "policyVersion": hung.dashboard.policy_version,
+        }
+
+    return routes
+
+
+# The route for whoever opens an empty board: what is there, and the ways to a first tool on it.
+
+_MAX_PAGES = 50
+"""Of a long record that is looked through for a call; beyond them nobody is new here."""
+_DEMO_PATH = ("examples", "demo", "pegboard.yaml")
+
+
+class FirstRunStep(TypedDict):
+    kind: Literal["import", "add", "demo"]
+    title: str
+    sentence: str
+    command: str
+    done: bool
+
+
+class FirstRunResponse(TypedDict):
+    """`empty` is a board without any server or toolset; `demo`, whether it is the example's."""
+
+    empty: bool
+    demo: bool
+    called: bool
+    """Whether anything was called yet."""
+    servers: int
+    openTools: int
+    importable: int
+    """Servers in other clients' lists that are not on the board."""
+    steps: list[FirstRunStep]
+    endpoint: str | None
+    asks: bool
+    """Whether it asks who calls, so that a client needs a token."""
+    policyVersion: int
+
+
+def first_run_routes(gateway: Gateway, about: RuntimeInfo) -> APIRouter:
+    routes = make_router("board")
+    board = gateway.board
+
+    @routes.get("/first-run")
+    async def show_first_run() -> FirstRunResponse:
+        """Whether the board is empty, and the three ways to a first tool on it."""
+        policy, demo = board.policy, _is_demo(board.settings_locations.file)
+        importable = await anyio.to_thread.run_sync(_count_importable, frozenset(map(str, policy.servers)))
+        return {
+            "empty": not policy.servers and not policy.toolsets,
+            "demo": demo,
+            "called": await _has_calls(gateway.audit),
+            "servers": len(policy.servers),
+            "openTools": sum(1 for _ in board.resolution(View()).open_tools()),
+            "importable": importable,
+            "steps": _steps(importable, has_servers=bool(policy.servers), demo=demo),
+            "endpoint": about.endpoint,
+            "asks": policy.requires_tokens,
+            "policyVersion": policy.version,
+        }
+
+    return routes
+
+
+async def _has_calls(audit: Audit) -> bool:
+    """Decisions are records as well, and no calls."""
+    query = AuditQuery(kind=CALL, limit=1)
+    for _ in range(_MAX_PAGES):
+        told = await audit.page_before(query)
+        if told.rows or told.before is None:
+            return bool(told.rows)
+        query = replace(query, before=told.before)
+    return True
+
+
+def _count_importable(there: frozenset[str]) -> int:
+    found = merge_lists(find_client_lists(Path.home(), Path.cwd(), sys.platform, os.environ))
+    return sum(str(server.key) not in there for server in found.servers)
+
+
+def _is_demo(file: str | None) -> bool:
+    """By where its file lies."""
+    return file is not None and Path(file).absolute().parts[-3:] == _DEMO_PATH
+
+
+def _steps(importable: int, *, has_servers: bool, demo: bool) -> list[FirstRunStep]:
+    many = "1 server is" if importable == 1 else f"{importable} servers are"
+    here = (
+        f"{many} in the lists of other clients on this machine. You look at them before anything is added."
+        if importable
+        else "No list of another client on this machine names a server that is not here."
+    )
+    return [
+        {
+            "kind": "import",
+            "title": "Bring over the servers of another client",
+            "sentence": here,
+            "command": "pegboard import",
+            "done": has_servers and importable == 0 and not demo,
+        },
+        {
+            "kind": "add",
+            "title": "Add a server",
+            "sentence": "Paste an address, a command or a piece of JSON, and see what it brings before it is added.",
+            "command": "pegboard servers add NAME -- COMMAND ARGS…",
+            "done": has_servers,
+        },
+        {
+            "kind": "demo",
+            "title": "Try the demo",
+            "sentence": "A board with small servers of its own, to look at and to call.",
+            "command": "make run",
+            "done": demo,
+        },
+    ]

@@ -8,22 +8,20 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from pegboard.config.databases import dialect_of, display_url
-from pegboard.core.database import FindingSeverity
-from pegboard.core.database.source import DatabaseId, DatabaseSettings, enabled_databases
-from pegboard.core.reference import closest_names
-from pegboard.core.scope import TokenScope
+from pegboard.core.databases.rows import FindingSeverity
+from pegboard.core.model.databases import DatabaseId, DatabaseSettings, enabled_databases
+from pegboard.core.model.principals import TokenScope
+from pegboard.core.model.references import closest_names
 from pegboard.gateway.doctor import BoardIssue
 from pegboard.gateway.file_watch import CONFIG_RECORD_KIND
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports.databases import SourceError
-
-from .access import decision_author, requires_scopes
-from .answers import make_router
-from .bodies import Name
-from .problems import ProblemError
+from pegboard.surfaces.rest.auth import decision_author, requires_scopes
+from pegboard.surfaces.rest.requests import Name
+from pegboard.surfaces.rest.responses import ProblemError, make_router
 
 if TYPE_CHECKING:
-    from pegboard.gateway.database.source import ManagedDatabase, SourceCheck
+    from pegboard.gateway.databases.source import ManagedDatabase, SourceCheck
 
 
 class DatabaseLimitsInfo(TypedDict):
@@ -182,7 +180,7 @@ async def _run_checks(gateway: Gateway, source: str | None = None) -> "list[Sour
     if toolbox is None:
         return []
     # Only here, because most boards have no database.
-    from pegboard.gateway.database.source import run_database_checks
+    from pegboard.gateway.databases.source import run_database_checks
 
     sources = [each for id, each in toolbox.sources.items() if source in (None, id)]
     return await run_database_checks(sources)

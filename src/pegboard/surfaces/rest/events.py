@@ -9,11 +9,9 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
 from pegboard import __version__
-from pegboard.gateway.bells import BURST_PAUSE_S, ChangeNotifier
+from pegboard.gateway.change_feed import BURST_PAUSE_S, ChangeNotifier
 from pegboard.gateway.gateway import Gateway
-
-from .answers import encode_json, make_router
-from .problems import ProblemError
+from pegboard.surfaces.rest.responses import ProblemError, encode_json, make_router
 
 HEARTBEAT_S: Final = 15.0
 """Seconds of silence after which a comment tells that the stream is alive."""

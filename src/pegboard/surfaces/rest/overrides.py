@@ -4,31 +4,36 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated, Any
+from itertools import islice
+from typing import Annotated, Any, Final, NoReturn
 
 from fastapi import APIRouter, Query
+from typing_extensions import TypedDict
 
-from pegboard.config.pinned import PIN_ADVICE, plaintext_secrets
+from pegboard.config.overrides import PIN_ADVICE, plaintext_secrets
 from pegboard.config.settings import InvalidFile, load_settings_text
-from pegboard.core.commands import CommandRejection, EditOverride, apply_command
-from pegboard.core.editing import ARGUMENT_PREFIX, OverrideEdit
-from pegboard.core.effects import ineffective_fields, override_effects
-from pegboard.core.ids import ToolId
-from pegboard.core.override import OVERRIDE_FIELDS, Override
-from pegboard.core.policy import Policy
-from pegboard.core.renderers import RENDERERS
-from pegboard.core.rules import overridden_tool_of
-from pegboard.core.scope import TokenScope
+from pegboard.core.commands.commands import EditOverride, apply_command
+from pegboard.core.decision.facts import overridden_tool_of
+from pegboard.core.explain.effects import ineffective_fields, misfits_of_override, override_effects, override_misfits
+from pegboard.core.model.ids import BUILTIN, BadId, BuiltinKey, ToolId, ToolsetId, WireName, parse_tool_id
+from pegboard.core.model.patterns import Pattern, is_pattern, parse_pattern
+from pegboard.core.model.principals import TokenScope
+from pegboard.core.model.references import closest_names
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.selection import View
+from pegboard.core.overrides.model import ARGUMENT_PREFIX, OVERRIDE_FIELDS, Override, OverrideEdit, parse_target
+from pegboard.core.overrides.schema import ValueProblems
+from pegboard.core.policy.policy import Policy
+from pegboard.core.renderers.catalogue import RENDERERS
+from pegboard.core.review.review import ToolEditPreview, preview_edit, tools_changed_by
+from pegboard.gateway.doctor import all_misfits
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.overriding import all_misfits
 from pegboard.gateway.toolsets.installer import ToolsetInstaller
-
-from .access import decision_author, refuse_references, requires_scopes
-from .answers import make_router
-from .bodies import OverrideEditBody, OverridesQuery, RenderBody, ToolQuery
-from .deciding import IfMatchVersion, run_command
-from .override_places import OverridePlace, parse_override_place
-from .override_shapes import (
+from pegboard.surfaces.rest.auth import decision_author, refuse_references, requires_scopes
+from pegboard.surfaces.rest.commands import IfMatchVersion, run_command
+from pegboard.surfaces.rest.override_schemas import (
+    IdleFieldInfo,
+    MisfitInfo,
     OverrideEditResponse,
     OverridesResponse,
     RenderCallResponse,
@@ -38,13 +43,91 @@ from .override_shapes import (
     idle_field_info,
     misfit_info,
     override_info,
+    render_tool_call,
     rendered_info,
     renderer_info,
 )
-from .pages import paginate
-from .problems import ProblemError
-from .rendering import render_tool_call
-from .tools import find_tool
+from pegboard.surfaces.rest.requests import OverrideEditBody, OverridesQuery, RenderBody, ToolQuery
+from pegboard.surfaces.rest.responses import ProblemError, make_router, paginate
+from pegboard.surfaces.rest.review_schemas import DiffSectionInfo, ToolSpecInfo, diff_section_infos, tool_spec_info
+from pegboard.surfaces.rest.schemas import VerdictInfo, verdict_info
+from pegboard.surfaces.rest.tools import find_tool
+
+# What an override is to be about, as people name it: a toolset, and in it a tool or a pattern.
+
+OverridePlace = tuple[ToolsetId, ToolId | Pattern]
+
+
+def parse_override_place(gateway: Gateway, text: str, toolset: str | None) -> OverridePlace:
+    """With a toolset as the file would read it, but for a bare name, which is a tool; without one, the toolset must
+    follow from what is named."""
+    policy = gateway.board.policy
+    if toolset is not None:
+        return _parse_within(gateway, text, _find_toolset(policy, toolset))
+    if text.startswith("toolset:"):
+        return _parse_within(gateway, text, _find_toolset(policy, text.removeprefix("toolset:")))
+    if is_pattern(text) or (text.startswith("mcp:") and ":" not in text.removeprefix("mcp:")):
+        match parse_pattern(text):
+            case Pattern() as about:
+                return _toolset_of(about, policy), about
+            case BadId(_, why):
+                _refuse(f"{why}.")
+    id = parse_tool_id(text)
+    if isinstance(id, ToolId) and not isinstance(id.source, BuiltinKey) and id.source in policy.servers:
+        return id.toolset, id  # tools come and go: it need not be listed now
+    found = find_tool(gateway, text, gateway.board.resolution(View()))
+    return found.toolset, found
+
+
+def _parse_within(gateway: Gateway, text: str, toolset: ToolsetId) -> OverridePlace:
+    id = parse_tool_id(text)
+    if isinstance(id, ToolId) and id in gateway.board.catalogue.tools and id.toolset == toolset:
+        return toolset, id
+    if ":" not in text and not is_pattern(text) and toolset != BUILTIN:
+        return toolset, _find_tool(gateway, text, toolset)
+    match parse_target(text, toolset):
+        case BadId(_, why):
+            _refuse(f"{why}.")
+        case found:
+            return toolset, found
+
+
+def _find_tool(gateway: Gateway, text: str, toolset: ToolsetId) -> ToolId:
+    """A bare name is a tool here, with a toolset beside it as without one, so that what is set is what is cleared."""
+    found = [id for id in gateway.board.catalogue.tools if id.toolset == toolset and id.name == text]
+    if not found and (seen := gateway.board.resolution(View()).by_name.get(WireName(text))) is not None:
+        found = [seen] if seen.toolset == toolset else []
+    if len(found) == 1:
+        return found[0]
+    every = f"For every tool of that name, now and later, write '*:{text}'."
+    if found:
+        _refuse(f"{len(found)} tools of toolset {toolset!r} are {text!r}: {', '.join(map(str, found))}. {every}")
+    near = closest_names(text, (id.name for id in gateway.board.catalogue.tools if id.toolset == toolset))
+    hint = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+    raise ProblemError(HTTPStatus.NOT_FOUND, f"Toolset {toolset!r} lists no tool {text!r}.{hint} {every}")
+
+
+def _find_toolset(policy: Policy, text: str) -> ToolsetId:
+    if text in policy.toolsets or text == BUILTIN:
+        return ToolsetId(text)
+    near = closest_names(text, policy.toolsets)
+    hint = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else " See: pegboard servers list"
+    raise ProblemError(HTTPStatus.NOT_FOUND, f"There is no toolset {text!r}.{hint}")
+
+
+def _toolset_of(about: Pattern, policy: Policy) -> ToolsetId:
+    if about.scope in policy.toolsets:
+        return ToolsetId(about.scope)
+    owners = {key.toolset for key, server in policy.servers.items() if about.scope in (server.id, str(key))}
+    if len(owners) == 1:
+        return owners.pop()
+    among = ", ".join(sorted(owners or policy.toolsets)) or "there is none yet"
+    _refuse(f"An override belongs to one toolset, and {str(about)!r} does not tell which. Name it ({among}): --toolset")
+
+
+def _refuse(why: str) -> NoReturn:
+    raise ProblemError(HTTPStatus.BAD_REQUEST, why)
+
 
 _FILE_NAME = "override.json"
 
@@ -188,3 +271,111 @@ def stored_override(policy: Policy, said: Override) -> Override | None:
     """What people have said at that place."""
     rows = policy.decisions.overrides
     return next((row for row in rows if (row.toolset, row.target) == (said.toolset, said.target)), None)
+
+
+# The route that tells what an edit of an override would make of its tools. Nothing is saved.
+
+MAX_TOOLS: Final = 50
+"""Tools that are told of one by one, where a pattern fits many."""
+
+
+class OverridePreviewTool(TypedDict):
+    id: str
+    before: ToolSpecInfo
+    after: ToolSpecInfo
+    difference: list[DiffSectionInfo]
+    verdict: VerdictInfo
+    problems: list[str]
+
+
+class OverridePreviewResponse(TypedDict):
+    toolset: str | None
+    target: str | None
+    tools: list[OverridePreviewTool]
+    affected: int
+    misfits: list[MisfitInfo]
+    withoutEffect: list[IdleFieldInfo]
+    problems: list[str]
+    policyVersion: int
+
+
+def override_preview_routes(gateway: Gateway) -> APIRouter:
+    routes = make_router("overrides")
+    board = gateway.board
+
+    @routes.post("/overrides/preview")
+    @requires_scopes(TokenScope.READ)
+    async def preview_override(body: OverrideEditBody) -> OverridePreviewResponse:
+        """What `POST /overrides` with the same body would do: each tool as a model sees it before and after, the
+        difference, and what is wrong with the edit. With `problems`, the edit would be refused."""
+        policy, catalogue = board.policy, board.catalogue
+        nothing: OverridePreviewResponse = {
+            "toolset": body.toolset,
+            "target": body.target,
+            "tools": [],
+            "affected": 0,
+            "misfits": [],
+            "withoutEffect": [],
+            "problems": [],
+            "policyVersion": policy.version,
+        }
+        try:
+            command = to_edit_command(gateway, body)
+        except ProblemError as problem:
+            if problem.status.value not in (409, 422):
+                raise
+            told = problem.extra.get("errors")
+            return {**nothing, "problems": [*map(str, told)] if isinstance(told, list) else [problem.detail]}
+        said = command.edit.changes
+        after = apply_command(policy, command, decision_author(), gateway.clock())
+        if isinstance(after, CommandRejection):
+            return {**nothing, "problems": [after.why]}
+        about = said.target if isinstance(said.target, ToolId) else None
+        after = replace(after, value_problems={**after.value_problems, **_value_faults(gateway, after, about)})
+        found = [*preview_edit(catalogue, policy, after, about)]
+        wrong = (
+            [*dict.fromkeys(each for change in found[:MAX_TOOLS] for each in change.problems)]
+            if about is not None
+            else []
+        )
+        row = stored_override(after, said) or said
+        return {
+            **nothing,
+            "toolset": said.toolset,
+            "target": str(said.target),
+            "tools": [_preview_tool(change) for change in islice(found, MAX_TOOLS)],
+            "affected": len(found),
+            "misfits": [
+                {**misfit_info(misfit)}
+                for misfit in misfits_of_override([*override_misfits(catalogue, after)], row)[:MAX_TOOLS]
+            ],
+            "withoutEffect": [
+                {**idle_field_info(each)} for each in islice(ineffective_fields(row, said, catalogue, after), MAX_TOOLS)
+            ],
+            "problems": wrong,
+        }
+
+    return routes
+
+
+def _value_faults(gateway: Gateway, after: Policy, about: ToolId | None) -> ValueProblems:
+    """Of values, which only their tools' schemas can judge."""
+    board = gateway.board
+    named = None if about is None else board.catalogue.tools.get(about)
+    touched = [*tools_changed_by(board.catalogue, board.policy, after)] if named is None else [named]
+    return {
+        value: why
+        for tool in touched[:MAX_TOOLS]
+        for value, why in gateway.value_checker.faults_of_tool(tool, after).items()
+    }
+
+
+def _preview_tool(change: ToolEditPreview) -> OverridePreviewTool:
+    return {
+        "id": str(change.tool.id),
+        "before": tool_spec_info(change.before),
+        "after": tool_spec_info(change.after),
+        "difference": diff_section_infos(change.difference),
+        "verdict": {**verdict_info(change.verdict)},
+        "problems": [*change.problems],
+    }

@@ -1,25 +1,37 @@
-"""Routes for principals: who there is, what each may use, and forgetting one."""
+"""Routes for API tokens: which there are, making one, which is told once, and revoking one."""
 
+import secrets
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from hashlib import sha256
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
-from pegboard.core.commands import SetGrants
-from pegboard.core.confirmation import ConfirmationMode
-from pegboard.core.entitling import RemovePrincipal, SetPrincipalConfirmation
-from pegboard.core.ids import BUILTIN, LOCAL_PRINCIPAL, PrincipalId, ToolsetId
-from pegboard.core.policy import Policy
-from pegboard.core.reference import closest_names
-from pegboard.core.scope import TokenScope, sort_scopes
+from pegboard.core.commands.access import (
+    MakeToken,
+    RemovePrincipal,
+    RevokeToken,
+    SetPrincipalConfirmation,
+    starts_requiring_tokens,
+)
+from pegboard.core.commands.commands import SetGrants
+from pegboard.core.model.confirmation import ConfirmationMode
+from pegboard.core.model.ids import BUILTIN, LOCAL_PRINCIPAL, PrincipalId, ToolsetId
+from pegboard.core.model.principals import ApiToken, TokenScope, sort_scopes
+from pegboard.core.model.references import closest_names
+from pegboard.core.policy.policy import Policy
+from pegboard.gateway.access.tokens import UsageTracker
 from pegboard.gateway.gateway import Gateway
+from pegboard.surfaces.rest.auth import requires_scopes
+from pegboard.surfaces.rest.commands import IfMatchVersion, run_command
+from pegboard.surfaces.rest.responses import ProblemError, make_router
 
-from .access import requires_scopes
-from .answers import make_router
-from .deciding import IfMatchVersion, run_command
-from .problems import ProblemError
+# Routes for principals: who there is, what each may use, and forgetting one.
 
 
 class PrincipalInfo(TypedDict):
@@ -168,4 +180,165 @@ def _principal_info(gateway: Gateway, id: PrincipalId) -> PrincipalInfo:
         "interactive": policy.interactive_mark(id).is_marked,
         "interactiveSet": own.interactive,
         "confirmation": None if own.mode is None else own.mode.value,
+    }
+
+
+TOKEN_PREFIX: Final = "pgb_"  # noqa: S105
+"""By which people, and programs that look for leaked secrets, know a token of ours."""
+SHOWN_CHARS: Final = 8
+TOKEN_REQUIRED_NOTICE: Final = (
+    "From now on every request to /mcp and /v1 must carry a token with the scope call: clients without one are turned "  # noqa: S105
+    "away. Revoking tokens, or letting them expire, does not change that. An answer in a client confirms a call only "
+    "if its principal is marked interactive; other calls that must be confirmed become tickets."
+)
+
+
+class TokenInfo(TypedDict):
+    id: str
+    principal: str
+    name: str
+    prefix: str
+    scopes: list[str]
+    state: str
+    """active, expired, revoked; or overruled, when the file declares its principal."""
+    madeBy: str
+    madeAt: str
+    expiresAt: str | None
+    lastUsedAt: str | None
+    revokedBy: str | None
+    revokedAt: str | None
+
+
+class TokensResponse(TypedDict):
+    tokens: list[TokenInfo]
+    policyVersion: int
+    next: str | None
+
+
+class TokenCreatedResponse(TypedDict):
+    token: str
+    """The token itself. It is told here and nowhere again."""
+    made: TokenInfo
+    notice: str | None
+    """What else changed by it, if something did."""
+    policyVersion: int
+
+
+class TokenRevokedResponse(TypedDict):
+    revoked: TokenInfo
+    policyVersion: int
+
+
+class TokenBody(BaseModel):
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
+
+    principal: Annotated[str, Field(min_length=1, max_length=256, description="Whose it is: a name of your choice.")]
+    name: Annotated[str, Field(min_length=1, max_length=256, description="What it is for.")]
+    scopes: Annotated[list[TokenScope], Field(min_length=1, max_length=4)]
+    expires_in_days: Annotated[int | None, Field(ge=1, le=3650)] = None
+    expires_at: AwareDatetime | None = None
+    toolsets: Annotated[
+        list[str] | None,
+        Field(max_length=1000, description="What its principal may use from now on; without it, as before."),
+    ] = None
+    interactive: Annotated[
+        bool | None,
+        Field(
+            description="Whether answers of its principal's clients confirm calls from now on; without it, as before, "
+            "and at first not. Only for clients that a person sits at."
+        ),
+    ] = None
+
+
+def token_routes(gateway: Gateway, uses: UsageTracker) -> APIRouter:
+    routes = make_router("access")
+
+    async def describe_token(token: ApiToken) -> TokenInfo:
+        return _token_info(token, gateway.board.policy, gateway.clock(), await uses.last_uses())
+
+    @routes.get("/tokens")
+    @requires_scopes(TokenScope.ADMIN)
+    async def list_tokens(
+        limit: Annotated[int, Query(ge=1, le=1000)] = 200, after: Annotated[str | None, Query(max_length=64)] = None
+    ) -> TokensResponse:
+        """Every token that was made, newest first, those that are over included. None is told whole."""
+        policy, now, used = gateway.board.policy, gateway.clock(), await uses.last_uses()
+        tokens = sorted(policy.decisions.tokens.values(), key=lambda one: (one.at, one.id), reverse=True)
+        ids = [token.id for token in tokens]
+        if after is not None and after not in ids:
+            raise ProblemError(HTTPStatus.NOT_FOUND, f"There is no token {after!r} to go on after. Begin anew.")
+        begin = 0 if after is None else ids.index(after) + 1
+        page = tokens[begin : begin + limit]
+        return {
+            "tokens": [_token_info(token, policy, now, used) for token in page],
+            "policyVersion": policy.version,
+            "next": page[-1].id if begin + limit < len(tokens) else None,
+        }
+
+    @routes.post("/tokens", status_code=HTTPStatus.CREATED)
+    @requires_scopes(TokenScope.ADMIN)
+    async def make_token(body: TokenBody, if_match: IfMatchVersion = None) -> TokenCreatedResponse:
+        """A new token for a principal. It is in this answer and nowhere else: only its hash is kept."""
+        text = f"{TOKEN_PREFIX}{secrets.token_urlsafe(32)}"
+        command = MakeToken(
+            secrets.token_hex(6),
+            PrincipalId(body.principal),
+            body.name,
+            text[:SHOWN_CHARS],
+            sha256(text.encode()).digest(),
+            frozenset(body.scopes),
+            _expiry(body, gateway.clock()),
+            None if body.toolsets is None else frozenset(map(ToolsetId, body.toolsets)),
+            body.interactive,
+        )
+        closes = starts_requiring_tokens(gateway.board.policy, command.scopes)
+        await run_command(gateway, command, if_match)
+        policy = gateway.board.policy
+        return {
+            "token": text,
+            "made": await describe_token(policy.decisions.tokens[command.id]),
+            "notice": TOKEN_REQUIRED_NOTICE if closes else None,
+            "policyVersion": policy.version,
+        }
+
+    @routes.delete("/tokens/{id}")
+    @requires_scopes(TokenScope.ADMIN)
+    async def revoke_token(id: str, if_match: IfMatchVersion = None) -> TokenRevokedResponse:
+        """From the next request on it is a stranger's; sessions, visits and streams that it opened end."""
+        if id not in gateway.board.policy.decisions.tokens:
+            raise ProblemError(HTTPStatus.NOT_FOUND, f"There is no token {id[:64]!r}. See: pegboard tokens list")
+        await run_command(gateway, RevokeToken(id), if_match)
+        policy = gateway.board.policy
+        return {"revoked": await describe_token(policy.decisions.tokens[id]), "policyVersion": policy.version}
+
+    return routes
+
+
+def _expiry(body: TokenBody, now: datetime) -> datetime | None:
+    if body.expires_in_days is not None and body.expires_at is not None:
+        raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "Say expiresInDays or expiresAt, not both.")
+    return body.expires_at if body.expires_in_days is None else now + timedelta(days=body.expires_in_days)
+
+
+def _token_info(token: ApiToken, policy: Policy, now: datetime, used: Mapping[str, datetime]) -> TokenInfo:
+    revoked, last = token.revocation, used.get(token.id)
+    if revoked is not None:
+        state = "revoked"
+    elif token.is_inactive(now):
+        state = "expired"
+    else:
+        state = "active" if token.id in policy.tokens else "overruled"
+    return {
+        "id": token.id,
+        "principal": token.principal,
+        "name": token.name,
+        "prefix": token.prefix,
+        "scopes": [scope.value for scope in sort_scopes(token.scopes)],
+        "state": state,
+        "madeBy": token.by,
+        "madeAt": token.at.isoformat(),
+        "expiresAt": None if token.expires_at is None else token.expires_at.isoformat(),
+        "lastUsedAt": None if last is None else last.isoformat(),
+        "revokedBy": None if revoked is None else revoked.by,
+        "revokedAt": None if revoked is None else revoked.at.isoformat(),
     }

@@ -13,31 +13,29 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
-from pegboard.core.call import CallCancellation, ToolCall
-from pegboard.core.ids import CallId, ServerKey, WireName
-from pegboard.core.prompting import PYTHON
-from pegboard.core.reference import closest_names
-from pegboard.core.resolve import OpenTool, Resolution
-from pegboard.core.scope import TokenScope
-from pegboard.core.ticket import TICKET_TOOL
-from pegboard.core.view import View
+from pegboard.core.calls.call import CallCancellation, ToolCall
+from pegboard.core.calls.tickets import TICKET_TOOL
+from pegboard.core.decision.resolve import OpenTool, Resolution
+from pegboard.core.model.ids import CallId, ServerKey, WireName
+from pegboard.core.model.principals import TokenScope
+from pegboard.core.model.references import closest_names
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import PYTHON
 from pegboard.gateway.caller import CallOutcome
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.programs import execute_program
-from pegboard.ports import Progress
-
-from .access import acting_caller, requires_scopes
-from .answers import make_router
-from .bodies import ActingBody, Name, ViewQuery
-from .problems import ProblemError
-from .tool_shapes import CallResponse
-from .tools import call_response, cancel_on_disconnect, checked_resolution
+from pegboard.gateway.programs.entry import execute_program
+from pegboard.ports.providers import Progress
+from pegboard.surfaces.rest.auth import acting_caller, requires_scopes
+from pegboard.surfaces.rest.requests import ActingBody, Name, ViewQuery
+from pegboard.surfaces.rest.responses import ProblemError, make_router
+from pegboard.surfaces.rest.tools import CallResponse, call_response, cancel_on_disconnect, checked_resolution
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Send
     from starlette.types import Scope as Asked
 
-    from pegboard.prompts.stubs import ProgramFunction, ProgramNames
+    from pegboard.prompts.stubs.names import ProgramFunction, ProgramNames
+
 
 NDJSON_TYPE: Final = "application/x-ndjson"
 STARTUP_WAIT_S: Final = 3.0
@@ -206,7 +204,8 @@ async def _cancel_on_disconnect(receive: "Receive", scope: anyio.CancelScope) ->
 
 
 def _stubs_response(gateway: Gateway, resolution: Resolution, wanted: list[str]) -> StubsResponse:
-    from pegboard.prompts.stubs import HEADER, program_names, stubs_for
+    from pegboard.prompts.stubs.programs import program_names, stubs_for
+    from pegboard.prompts.stubs.render import HEADER
 
     names = program_names(resolution)
     chosen = _choose_functions(names, resolution, wanted)

@@ -1,27 +1,108 @@
-"""The route that tells what a model would be sent, and why: every decision, every part and what it costs."""
+"""The route that reads a model's answer: the calls in it, where it broke, and what the gate would say to each call."""
 
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated, Final
+from itertools import islice
+from typing import Annotated, Final, Literal, NotRequired, TypeAlias
 
+from anyio import to_thread
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
 
-from pegboard.core.foreign_names import FORMATS, near_words
-from pegboard.core.ids import BadId, BuiltinKey, ToolId
-from pegboard.core.launch import LAUNCH_MEMBERS, LaunchFilter, parse_launch_filter
-from pegboard.core.prompting import MIN_BUDGET_TOKENS, KnownModel, PromptSettings
-from pegboard.core.resolve import Resolution
-from pegboard.core.retrieval import MAX_QUERY_CHARS
-from pegboard.core.view import View
+from pegboard.core.decision.resolve import Resolution
+from pegboard.core.model.foreign_names import FORMATS, near_words
+from pegboard.core.model.ids import BadId, BuiltinKey, ToolId
+from pegboard.core.model.patterns import LAUNCH_MEMBERS, LaunchFilter, parse_launch_filter
+from pegboard.core.model.principals import TokenScope
+from pegboard.core.model.references import closest_names
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import MIN_BUDGET_TOKENS, KnownModel, PresentationMode, PromptSettings
+from pegboard.core.presentations.code import SEARCH_HINT
+from pegboard.core.presentations.costs import presentation_costs
+from pegboard.core.presentations.retrieval import MAX_QUERY_CHARS
 from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.prompts import BoardPrompt, board_prompt
+from pegboard.prompts.capability import CapabilityDecision
+from pegboard.prompts.model import Model, model_facts
+from pegboard.prompts.request import chat_request
+from pegboard.prompts.system_prompt import excluded_decisions, python_example, toolset_costs
+from pegboard.surfaces.rest.auth import requires_scopes
+from pegboard.surfaces.rest.requests import Name, ViewQuery
+from pegboard.surfaces.rest.responses import ProblemError, make_router
+from pegboard.surfaces.rest.schemas import FreeObject
+from pegboard.surfaces.rest.tools import checked_resolution, find_tool, is_off_board_builtin
 
-from .answers import make_router
-from .bodies import Name, ViewQuery
-from .builtins import is_off_board_builtin
-from .problems import ProblemError
-from .prompt_shapes import PromptResponse
-from .tools import checked_resolution, find_tool
+# What the route for prompts answers. Without anything of prompts themselves, which are loaded for whoever asks.
+
+ToolPlacement: TypeAlias = Literal["in", "callable", "deferred", "out"]
+
+
+class PromptModelInfo(TypedDict):
+    name: str
+    billions: float | None
+    toolCalling: bool
+    family: str
+    format: str
+    thinking: bool
+    mostFound: int
+    whence: list[str]
+
+
+class PromptRulingInfo(TypedDict):
+    subject: str
+    place: ToolPlacement
+    why: str
+
+
+class PromptPartInfo(TypedDict):
+    kind: str
+    tokens: int
+    why: str
+    beside: bool
+    text: str
+
+
+class OfferedToolInfo(TypedDict):
+    name: str
+    id: str | None
+    tokens: int
+    why: str
+
+
+class ToolsetCostInfo(TypedDict):
+    toolset: str
+    tools: int
+    tokens: int
+
+
+class PromptResponse(TypedDict):
+    model: PromptModelInfo
+    primary: str | None
+    builtins: list[PromptRulingInfo]
+    formats: list[PromptRulingInfo]
+    search: list[str]
+    parts: list[PromptPartInfo]
+    tools: list[OfferedToolInfo]
+    leftOut: list[PromptRulingInfo]
+    tokens: int
+    budget: int
+    system: str
+    request: FreeObject
+    """What a model server would be sent."""
+    struck: list[PromptRulingInfo]
+    """What could be in the prompt and is not, up to so many."""
+    struckCount: int
+    byToolset: list[ToolsetCostInfo]
+    asPython: str
+    formatNames: list[str]
+    """Those that may be asked for, whether they are switched on or not."""
+    policyVersion: int
+    why: NotRequired[PromptRulingInfo]
+    """Of the tool that was asked about."""
+
+
+# The route that tells what a model would be sent, and why: every decision, every part and what it costs.
 
 FORMAT_NAMES: Final = tuple(dict.fromkeys(FORMATS.values()))
 
@@ -86,11 +167,241 @@ def prompt_routes(gateway: Gateway) -> APIRouter:
     @routes.get("/prompt")
     async def show_prompt(asked: Annotated[PromptQuery, Query()]) -> PromptResponse:
         """What a model would be sent for a query, and why: each part with its cost, each decision with its reason."""
-        from .prompting import prompt_response
 
         view = asked.view()
         resolution = checked_resolution(gateway, view)
         about = None if asked.tool is None else _find_tool(gateway, asked.tool, view, resolution)
         return await prompt_response(gateway, asked, view, about)
+
+    return routes
+
+
+# The answer that tells what a model would be sent. Loaded for the first who asks: it needs all there is of prompts.
+
+MAX_STRUCK: Final = 200
+"""Blocks that are not there, told one by one; of more it is said how many there are."""
+
+
+async def prompt_response(gateway: Gateway, asked: PromptQuery, view: View, about: ToolId | None) -> PromptResponse:
+    usual = gateway.board.policy.declared.prompts
+    model = model_facts(asked.model, None, asked.known_models(usual))
+    made = await board_prompt(gateway, view, model, asked.query, settings=asked.settings(usual), launch=asked.launch())
+    said = [{"role": "user", "content": asked.query}] if asked.query else []
+    prompt = made.prompt
+    answer: PromptResponse = {
+        "model": _model_info(model),
+        "primary": made.prompt.capabilities.primary,
+        "builtins": [_ruling_info(each) for each in made.prompt.capabilities.builtin_decisions],
+        "formats": [_ruling_info(each) for each in made.prompt.capabilities.format_decisions],
+        "search": [str(decision) for decision in made.automatic.decisions],
+        "parts": [
+            {
+                "kind": part.kind,
+                "tokens": part.tokens,
+                "why": part.why,
+                "beside": part.in_tools_array,
+                "text": part.text,
+            }
+            for part in prompt.parts
+        ],
+        "tools": [
+            {
+                "name": each.shape.name,
+                "id": None if each.id is None else str(each.id),
+                "tokens": each.tokens,
+                "why": "" if each.id is None else prompt.decision(each.id).why,
+            }
+            for each in prompt.offered_tools
+        ],
+        "leftOut": [_ruling_info(each) for each in prompt.left_out],
+        "tokens": prompt.tokens,
+        "budget": prompt.budget,
+        "system": prompt.system,
+        "request": chat_request(made.prompt, said),
+        "struck": [_ruling_info(each) for each in islice(excluded_decisions(prompt), MAX_STRUCK)],
+        "struckCount": sum(1 for _ in excluded_decisions(prompt)),
+        "byToolset": [
+            {"toolset": share.toolset, "tools": share.tools, "tokens": share.tokens} for share in toolset_costs(prompt)
+        ],
+        "asPython": python_example(asked.model, asked.query, prompt.capabilities.primary, asked.budget),
+        "formatNames": [*FORMAT_NAMES],
+        "policyVersion": prompt.capabilities.resolution.policy_version,
+    }
+    if about is not None:
+        answer["why"] = _ruling_info(_ruling_of(made, about))
+    return answer
+
+
+def _ruling_of(made: BoardPrompt, about: ToolId) -> CapabilityDecision:
+    return made.prompt.decision(about)
+
+
+def _model_info(model: Model) -> PromptModelInfo:
+    return {
+        "name": model.name,
+        "billions": model.billions,
+        "toolCalling": model.tool_calling,
+        "family": model.family,
+        "format": model.format,
+        "thinking": model.thinking,
+        "mostFound": model.max_found_tools,
+        "whence": [*model.fact_sources],
+    }
+
+
+def _ruling_info(ruling: CapabilityDecision) -> PromptRulingInfo:
+    return {"subject": ruling.subject, "place": ruling.availability.value, "why": ruling.why}
+
+
+MAX_ANSWER_CHARS: Final = 200_000
+
+
+class ParseAnswerBody(ViewQuery):
+    """`format` is a format's name or any other name that it is known by, `any` for whatever is found in the text."""
+
+    text: Annotated[str, Field(max_length=MAX_ANSWER_CHARS)]
+    model: Annotated[str, Field(min_length=1, max_length=256)] = "unknown"
+    format: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    query: Annotated[str, Field(max_length=MAX_QUERY_CHARS, description="What the user said before.")] = ""
+
+
+class AnswerSpanInfo(TypedDict):
+    kind: str
+    start: int
+    end: int
+    call: int | None
+    why: str
+
+
+class AdmissionInfo(TypedDict):
+    word: str
+    said: str
+
+
+class ParsedCallInfo(TypedDict):
+    name: str
+    tool: str | None
+    arguments: dict[str, object]
+    start: int
+    end: int
+    repairs: list[str]
+    recovered: bool
+    gate: AdmissionInfo
+
+
+class BrokenSpanInfo(TypedDict):
+    start: int
+    end: int
+    why: str
+
+
+class ParseAnswerResponse(TypedDict):
+    format: str
+    spans: list[AnswerSpanInfo]
+    calls: list[ParsedCallInfo]
+    broken: list[BrokenSpanInfo]
+    otherFormats: list[str]
+    policyVersion: int
+
+
+def answer_parsing_routes(gateway: Gateway) -> APIRouter:
+    routes = make_router("prompts")
+
+    @routes.post("/prompt/parse")
+    @requires_scopes(TokenScope.READ)
+    async def parse_answer(body: ParseAnswerBody) -> ParseAnswerResponse:
+        """What is read in a model's answer: its text in spans of characters, the calls with what had to be repaired,
+        what broke and why, and of each call what the gate would say now; where there is none, the formats in
+        which there would be some. Nothing is called."""
+        # Only here, because it loads all there is of prompts.
+        from pegboard.gateway.chat.chat import analyze_answer
+        from pegboard.prompts.formats import FORMATS, find_format
+        from pegboard.prompts.model import model_facts
+
+        view = body.view()
+        checked_resolution(gateway, view)
+        format = None if body.format is None else find_format(body.format)
+        if body.format is not None and format is None:
+            near = closest_names(body.format, FORMATS)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            told = f"There is no format {body.format!r}.{meant} There are: {', '.join(sorted(FORMATS))}."
+            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, told)
+        settings = gateway.board.policy.declared.prompts
+        model = model_facts(body.model, None, settings.models)
+        found = await analyze_answer(gateway, view, model, settings, body.query, body.text, format)
+        calls: list[ParsedCallInfo] = []
+        spans: list[AnswerSpanInfo] = []
+        broken: list[BrokenSpanInfo] = []
+        for span in found.spans:
+            number = None if span.call is None else len(calls)
+            spans.append({"kind": span.kind, "start": span.start, "end": span.end, "call": number, "why": span.why})
+            if span.kind == "broken":
+                broken.append({"start": span.start, "end": span.end, "why": span.why})
+            if span.call is not None:
+                word = found.verdicts[len(calls)]
+                calls.append(
+                    {
+                        "name": span.call.name,
+                        "tool": None if word.tool is None else str(word.tool),
+                        "arguments": {**span.call.arguments},
+                        "start": span.start,
+                        "end": span.end,
+                        "repairs": [*span.call.repairs],
+                        "recovered": span.call.recovered,
+                        "gate": {"word": word.verdict, "said": word.message},
+                    }
+                )
+        return {
+            "format": found.format,
+            "spans": spans,
+            "calls": calls,
+            "broken": broken,
+            "otherFormats": [*found.other_formats],
+            "policyVersion": found.policy_version,
+        }
+
+    return routes
+
+
+# The route for presentations: what each shows in a view, and what that costs a model.
+
+
+class PresentationInfo(TypedDict):
+    name: PresentationMode
+    path: str
+    tools: int
+    tokens: int
+    """Estimated, and the same on every machine."""
+
+
+class PresentationsResponse(TypedDict):
+    chosen: PresentationMode
+    threshold: int
+    presentations: list[PresentationInfo]
+
+
+def presentation_routes(gateway: Gateway) -> APIRouter:
+    routes = make_router("tools")
+    board = gateway.board
+
+    @routes.get("/presentations")
+    async def list_presentations(asked: Annotated[ViewQuery, Query()]) -> PresentationsResponse:
+        """How tools can be shown to this view: how many a model would be shown, and for how many tokens."""
+        resolution, policy = checked_resolution(gateway, asked.view()), board.policy
+        presenting = policy.declared.presentation
+        counted = await to_thread.run_sync(presentation_costs, resolution, policy, gateway.code_mode.tool(SEARCH_HINT))
+        return {
+            "chosen": presenting.presentation,
+            "threshold": presenting.threshold,
+            "presentations": [
+                {
+                    "name": cost.presentation,
+                    "path": f"/mcp/{cost.presentation.value}",
+                    "tools": cost.tools,
+                    "tokens": cost.tokens,
+                }
+                for cost in counted
+            ],
+        }
 
     return routes

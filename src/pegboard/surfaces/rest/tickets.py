@@ -8,26 +8,32 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from typing_extensions import TypedDict
 
-from pegboard.core.commands import CommandRejection, RevokeConsent
-from pegboard.core.consent import Consent
-from pegboard.core.explain import is_consent_current
-from pegboard.core.redact import NO_DISPLAY_LIMITS, is_cut, shorten
-from pegboard.core.scope import TokenScope as CallerScope
-from pegboard.core.secret_marks import DisplayedArguments, exact_numbers
-from pegboard.core.shaping import FilledArguments
-from pegboard.core.ticket import ConsentScope, Ticket, TicketState
+from pegboard.core.calls.secret_arguments import DisplayedArguments, exact_numbers
+from pegboard.core.calls.tickets import ConsentScope, Ticket, TicketState
+from pegboard.core.commands.commands import RevokeConsent
+from pegboard.core.explain.explain import is_consent_current
+from pegboard.core.model.principals import TokenScope as CallerScope
+from pegboard.core.model.redaction import NO_DISPLAY_LIMITS, is_cut, shorten
+from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.overrides.schema import FilledArguments
+from pegboard.core.policy.policy import Consent
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.operate import SaveFailure
+from pegboard.gateway.operator import SaveFailure
 from pegboard.gateway.tickets import ConsentTerms
-from pegboard.ports import TicketsUnavailable
-
-from .access import current_identity, decision_author
-from .answers import make_router
-from .bodies import AllowBody, DenyBody
-from .deciding import run_command
-from .pages import MAX_PAGE_SIZE, AfterParam, LimitParam, PageResponse, paginate
-from .problems import ProblemError
-from .shapes import FreeObject, iso_time
+from pegboard.ports.stores import TicketsUnavailable
+from pegboard.surfaces.rest.auth import current_identity, decision_author
+from pegboard.surfaces.rest.commands import run_command
+from pegboard.surfaces.rest.requests import AllowBody, DenyBody
+from pegboard.surfaces.rest.responses import (
+    MAX_PAGE_SIZE,
+    AfterParam,
+    LimitParam,
+    PageResponse,
+    ProblemError,
+    make_router,
+    paginate,
+)
+from pegboard.surfaces.rest.schemas import FreeObject, iso_time
 
 NO_TICKET: str = "There is no ticket {id!r}. See: pegboard tickets list"
 

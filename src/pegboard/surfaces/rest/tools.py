@@ -4,14 +4,16 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated, assert_never
+from typing import Annotated, NotRequired, assert_never
 from uuid import uuid4
 
 import anyio
 from fastapi import APIRouter, Query, Request
+from pydantic import Field
+from typing_extensions import TypedDict
 
-from pegboard.core.addressed import address_user
-from pegboard.core.call import (
+from pegboard.core.calls.activity import DECISION
+from pegboard.core.calls.call import (
     BadArguments,
     CallCancellation,
     ConfirmationRefusal,
@@ -25,13 +27,28 @@ from pegboard.core.call import (
     UnknownTool,
     refusal_text,
 )
-from pegboard.core.catalogue import ProviderStart
-from pegboard.core.elsewhere import callers_without
-from pegboard.core.explain import explain, tool_seen_by
-from pegboard.core.foreign_names import TOOLS
-from pegboard.core.gone import describe_missing, missing_remedy, missing_tools
-from pegboard.core.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, SourceKey, ToolId, WireName
-from pegboard.core.reference import (
+from pegboard.core.commands.base import SetToolSwitches
+from pegboard.core.commands.commands import ApproveTool, SetSwitch
+from pegboard.core.decision.listing_changes import sources_without_list
+from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, Resolution, Verdict, build_directory
+from pegboard.core.decision.status import NoToolListYet, explain_reason, operator_detail, remedy_for, status_of
+from pegboard.core.decision.unknown_names import UnknownName, unknown_names
+from pegboard.core.explain.explain import callers_without, explain, tool_seen_by
+from pegboard.core.explain.states import NO_ACTION, describe_missing, missing_remedy, missing_tools, suggest_action
+from pegboard.core.model.catalogue import ProviderStart
+from pegboard.core.model.foreign_names import TOOLS
+from pegboard.core.model.ids import (
+    LOCAL_PRINCIPAL,
+    BuiltinKey,
+    CallId,
+    PrincipalId,
+    SourceKey,
+    ToolId,
+    WireName,
+    parse_tool_id,
+)
+from pegboard.core.model.principals import TokenScope
+from pegboard.core.model.references import (
     ReferenceKind,
     ToolDirectory,
     UnknownReference,
@@ -39,39 +56,237 @@ from pegboard.core.reference import (
     find_tools,
     parse_reference,
 )
-from pegboard.core.resolve import LockedTool, OpenTool, Resolution, build_directory
-from pegboard.core.scope import TokenScope
-from pegboard.core.status import NoToolListYet, explain_reason, operator_detail, remedy_for, status_of
-from pegboard.core.unknown_names import UnknownName, unknown_names
-from pegboard.core.unlisted import sources_without_list
-from pegboard.core.unlocking import suggest_action
-from pegboard.core.view import View
-from pegboard.gateway.caller import CallOutcome
+from pegboard.core.model.selection import View
+from pegboard.core.model.settings import PYTHON, SEARCH, PresentationMode
+from pegboard.core.model.text import address_user
+from pegboard.core.model.tool import Fingerprint, Tool
+from pegboard.core.policy.policy import Approval
+from pegboard.core.presentations.builtins import BUILTIN_TOOLS, BuiltinPlace
+from pegboard.core.presentations.entries import estimate_tokens
+from pegboard.core.review.diff import spec_sections
+from pegboard.gateway.builtins import verdict_on_search
+from pegboard.gateway.caller import CallOutcome, wait_until_listed
 from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.programs.entry import verdict_on_programs
 from pegboard.gateway.toolsets.installer import ToolsetInstaller
-from pegboard.gateway.unlisted import wait_until_listed
-
-from .access import acting_caller, requires_scopes
-from .activity_shapes import TRIAL_PRESENTATION
-from .answers import make_router
-from .bodies import CallBody, ToolQuery, ToolsQuery, WhyQuery
-from .builtins import builtin_steps, explain_builtin, is_off_board_builtin
-from .override_shapes import appearance_field_infos, rendered_info
-from .pages import paginate
-from .problem_shapes import UnlistedProviderInfo
-from .problems import ProblemError
-from .rendering import render_tool_call
-from .shapes import action_info, decision_trail_info, full_tool_info, notice_infos, tool_info
-from .tool_faces import tool_forms_info
-from .tool_shapes import (
-    CallerWithoutInfo,
-    CallResponse,
-    ExplainToolResponse,
-    ShowToolResponse,
-    ToolsResponse,
-    TrialCallResponse,
+from pegboard.ports.audit import AuditQuery, AuditRow
+from pegboard.surfaces.rest.activity_schemas import TRIAL_PRESENTATION, ActivityRecord, activity_record
+from pegboard.surfaces.rest.auth import acting_caller, requires_scopes
+from pegboard.surfaces.rest.commands import IfMatchVersion, run_command
+from pegboard.surfaces.rest.override_schemas import (
+    AppearanceFieldInfo,
+    RenderedInfo,
+    appearance_field_infos,
+    render_tool_call,
+    rendered_info,
 )
-from .trials import call_trial_info
+from pegboard.surfaces.rest.requests import (
+    ApproveBody,
+    CallBody,
+    ToolQuery,
+    ToolsQuery,
+    ToolSwitchBody,
+    ToolSwitchesBody,
+    WhyQuery,
+)
+from pegboard.surfaces.rest.responses import PageResponse, ProblemError, UnlistedProviderInfo, make_router, paginate
+from pegboard.surfaces.rest.review_schemas import (
+    DiffSectionInfo,
+    ToolFormsInfo,
+    ToolSpecInfo,
+    diff_section_infos,
+    tool_forms_info,
+    tool_spec_info,
+)
+from pegboard.surfaces.rest.schemas import (
+    ActionInfo,
+    DecisionStepInfo,
+    DecisionTrailInfo,
+    FreeObject,
+    FullToolInfo,
+    NoticeInfo,
+    ToolInfo,
+    VerdictInfo,
+    action_info,
+    decision_trail_info,
+    full_tool_info,
+    iso_time,
+    notice_infos,
+    tool_info,
+    verdict_info,
+)
+
+# A call that was made to try a tool: its result in every form, each with what it costs a model.
+
+
+class TextCostInfo(TypedDict):
+    text: str
+    tokens: int
+
+
+class CallTrialInfo(TypedDict):
+    trial: bool
+    callId: str
+    raw: NotRequired[TextCostInfo]
+    asModel: TextCostInfo
+    renderedTokens: NotRequired[int]
+
+
+def call_trial_info(ended: CallOutcome, call: ToolCall, rendered: RenderedInfo | None) -> CallTrialInfo:
+    """`raw` is what the provider answered, where it did; `asModel` the text that a model in a chat would be given, of
+    refusals too; the cost of what is rendered is that of its configuration, without the page of an artifact."""
+    # Only here, because it loads all there is of prompts.
+    from pegboard.gateway.result_text import describe_outcome
+    from pegboard.prompts.results import shorten_result
+
+    answer: CallTrialInfo = {
+        "trial": True,
+        "callId": call.id,
+        "asModel": _text_cost_info(shorten_result(describe_outcome(ended, call.name, None))),
+    }
+    if isinstance(ended, ToolSuccess | ToolFailure | NeedsInput):
+        answer["raw"] = _text_cost_info(ended.body.decode("utf-8", "replace"))
+    elif isinstance(ended, ProtocolErrorReply):
+        answer["raw"] = _text_cost_info(ended.error.decode("utf-8", "replace"))
+    if rendered is not None:
+        config = rendered["config"]
+        if "artifact" in config:
+            config = {name: value for name, value in config.items() if name != "content"}
+        answer["renderedTokens"] = estimate_tokens(
+            json.dumps({**rendered, "config": config}, ensure_ascii=False, separators=(",", ":"), default=str)
+        )
+    return answer
+
+
+def _text_cost_info(text: str) -> TextCostInfo:
+    return {"text": text, "tokens": estimate_tokens(text)}
+
+
+# What routes about tools answer: lists, the trail of a decision, and how a call ended.
+
+
+class ListedFlawInfo(TypedDict):
+    id: str
+    """The server, or the toolset, that listed it."""
+    sentence: str
+
+
+class ToolsResponse(PageResponse):
+    tools: list[ToolInfo]
+    policyVersion: int
+    notices: list[NoticeInfo]
+    flaws: list[ListedFlawInfo]
+
+
+class CallerWithoutInfo(TypedDict):
+    """A caller who would not get the tool by the same request, and why."""
+
+    principal: str
+    sentence: str
+
+
+class ExplainToolResponse(DecisionTrailInfo):
+    action: ActionInfo
+    others: list[CallerWithoutInfo]
+    """Of a tool that this caller gets: who does not; of more than twenty the first twenty-one."""
+    overrides: list[AppearanceFieldInfo]
+    policyVersion: int
+    """What an edit of these overrides is based on."""
+    unknownNames: list[str]
+    """Entries of the settings with an unknown name that may be meant for this tool."""
+
+
+class CallResponse(TypedDict):
+    ended: str
+    """`returned`, `tool_failed`, `needs_input`, `demanded`, `provider_failed`, `cancelled`, `unknown_tool`,
+    `bad_arguments`, a way in which it was not confirmed, or the status of a locked tool."""
+    result: NotRequired[FreeObject]
+    """As the tool gave it."""
+    error: NotRequired[object]
+    sentence: NotRequired[str]
+    mayHaveRun: NotRequired[bool]
+    ticket: NotRequired[str | None]
+    """Of a call that waits for a person."""
+    rendered: NotRequired[RenderedInfo]
+
+
+class TrialCallResponse(CallResponse, CallTrialInfo):
+    """Of a trial also its forms, each with what it costs a model."""
+
+
+class ShowToolResponse(FullToolInfo, ToolFormsInfo):
+    """A tool as its server offers it, and as a model sees it."""
+
+
+# Why the gateway's own tools are where they are, for those that are not on the board.
+
+
+def is_off_board_builtin(gateway: Gateway, name: str, view: View) -> bool:
+    """Whether the gateway itself has the tool, and no tool on the board has its name."""
+    if name not in BUILTIN_TOOLS:
+        return False
+    catalogue = gateway.board.catalogue
+    return WireName(name) not in gateway.board.resolution(view).by_name and all(
+        id.name != name for id in catalogue.tools
+    )
+
+
+def explain_builtin(gateway: Gateway, name: str, view: View, presented: PresentationMode | None) -> ExplainToolResponse:
+    # Loaded for the first who asks: it needs all there is of prompts.
+    from pegboard.gateway.prompts import builtin_places_of
+
+    places = builtin_places_of(gateway, view, name, presented)
+    policy = gateway.board.policy
+    unknown = unknown_names(gateway.board.catalogue, policy)
+    ruled = _builtin_verdict(gateway, name, view)
+    locked = ruled if isinstance(ruled, LockedTool) else None
+    is_there = any(place.is_listed for place in places)
+    closed = ruled if isinstance(ruled, LockedTool | HiddenTool) else None
+    verdict = verdict_info(closed) if closed is not None else _verdict_info(places, is_there)
+    return {
+        "id": name,
+        "wireName": name if is_there and closed is None else None,
+        "more": [],
+        **verdict,
+        "steps": [*map(_step_info, places)],
+        "naming": [],
+        "action": action_info(NO_ACTION if locked is None else suggest_action(locked, policy)),
+        "others": [],
+        "overrides": [],
+        "policyVersion": policy.version,
+        "unknownNames": [str(entry) for entry in unknown if entry.may_mean(ToolId(BuiltinKey(), name))],
+    }
+
+
+def _builtin_verdict(gateway: Gateway, name: str, view: View) -> Verdict | None:
+    """On those of which people decide by their names; the others belong to their presentations."""
+    if name == PYTHON:
+        return verdict_on_programs(gateway, view)
+    return verdict_on_search(gateway, view) if name == SEARCH else None
+
+
+def builtin_steps(
+    gateway: Gateway, id: ToolId, view: View, presented: PresentationMode | None
+) -> list[DecisionStepInfo]:
+    """What is told of the gateway's own tool on the board, behind the steps that every tool has."""
+    if not isinstance(id.source, BuiltinKey):
+        return []
+    from pegboard.gateway.prompts import builtin_places_of
+
+    return [*map(_step_info, builtin_places_of(gateway, view, id.name, presented))]
+
+
+def _step_info(place: BuiltinPlace) -> DecisionStepInfo:
+    asked = f"Is it listed at {place.where}?" if place.where.startswith("/") else f"Is it in {place.where}?"
+    return {"asked": asked, "lets": place.is_listed, "said": f"{'yes' if place.is_listed else 'no'}: {place.why}"}
+
+
+def _verdict_info(places: tuple[BuiltinPlace, ...], is_there: bool) -> VerdictInfo:
+    if is_there:
+        return {"verdict": "open"}
+    reasons = "; ".join(dict.fromkeys(f"{place.where}: {place.why}" for place in places))
+    return {"verdict": "absent", "sentence": f"It is nowhere here. {reasons}."}
+
 
 _MAX_NAMED = 50
 
@@ -328,3 +543,170 @@ def call_response(ended: CallOutcome) -> CallResponse:
             return {"ended": status_of(reason).value, "sentence": refusal_text(ended)}
         case _:
             assert_never(ended)
+
+
+# The route for what became of one tool: decisions, the specs that are known of it, and its latest calls.
+
+
+class HistoryQuery(ToolQuery):
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+
+
+class SpecVersionInfo(TypedDict):
+    what: str
+    fingerprint: str
+    by: str | None
+    at: str | None
+    firstSight: bool
+    spec: ToolSpecInfo
+
+
+class ToolHistoryResponse(TypedDict):
+    id: str
+    decisions: list[ActivityRecord]
+    ofProvider: list[ActivityRecord]
+    specs: list[SpecVersionInfo]
+    difference: list[DiffSectionInfo]
+    calls: list[ActivityRecord]
+    next: int | None
+    policyVersion: int
+
+
+def tool_history_routes(gateway: Gateway) -> APIRouter:
+    routes = make_router("tools")
+    board, audit = gateway.board, gateway.audit
+
+    @routes.get("/tools/history")
+    async def show_tool_history(asked: Annotated[HistoryQuery, Query()]) -> ToolHistoryResponse:
+        """The latest decisions about a tool, about its provider and about its toolset; the spec that is offered, the
+        one that was approved, and what differs between them; the latest calls and refusals. `next` is the `before` of
+        `/activity?tool=…` for those before. Of a tool that is no longer offered, what is kept."""
+        view = asked.view()
+        resolution = checked_resolution(gateway, view)
+        id = _find_removed_tool(gateway, asked.tool, view) or find_tool(gateway, asked.tool, resolution)
+        tool, policy = board.catalogue.tools.get(id), board.policy
+        approval = policy.decisions.approvals.get(id)
+        about = AuditQuery(kind=DECISION, limit=asked.limit)
+        decisions = await audit.page_before(_query_about(about, str(id)))
+        provider = await audit.page_before(_query_about(about, str(id.source)))
+        toolset = await audit.page_before(_query_about(about, id.toolset)) if id.toolset != str(id.source) else None
+        of_provider = sorted(
+            (*provider.rows, *(() if toolset is None else toolset.rows)), key=_record_number, reverse=True
+        )
+        # Decisions about it are among these too, so as many more are asked for as there are.
+        calls = await audit.page_before(AuditQuery(tool=str(id), limit=asked.limit + len(decisions.rows)))
+        rows = [row for row in calls.rows if row.kind in ("call", "refusal")][: asked.limit]
+        return {
+            "id": str(id),
+            "decisions": [activity_record(row) for row in decisions.rows],
+            "ofProvider": [activity_record(row) for row in of_provider[: asked.limit]],
+            "specs": _spec_versions(tool, approval),
+            "difference": []
+            if approval is None or tool is None
+            else diff_section_infos(spec_sections(approval.spec, tool.spec)),
+            "calls": [activity_record(row) for row in rows],
+            "next": rows[-1].number if len(rows) == asked.limit else calls.before,
+            "policyVersion": policy.version,
+        }
+
+    return routes
+
+
+def _find_removed_tool(gateway: Gateway, text: str, view: View) -> ToolId | None:
+    """The tool by its id, if it hangs on the wall as one that is no longer offered."""
+    id, board = parse_tool_id(text), gateway.board
+    left = {each.tool for each in missing_tools(board.catalogue, board.policy, view)}
+    return id if isinstance(id, ToolId) and id in left else None
+
+
+def _record_number(row: AuditRow) -> int:
+    return row.number
+
+
+def _query_about(query: AuditQuery, what: str) -> AuditQuery:
+    return AuditQuery(tool=what, kind=query.kind, limit=query.limit)
+
+
+def _spec_versions(tool: Tool | None, approval: Approval | None) -> list[SpecVersionInfo]:
+    """The newest first. Specs of MCP servers are not stored, so what lies between these two is not known."""
+    versions: list[SpecVersionInfo] = []
+    if tool is not None:
+        offered = tool.spec
+        versions.append(
+            {
+                "what": "offered",
+                "fingerprint": offered.fingerprint,
+                "by": None,
+                "at": None,
+                "firstSight": False,
+                "spec": tool_spec_info(offered),
+            }
+        )
+    if approval is not None:
+        versions.append(
+            {
+                "what": "approved",
+                "fingerprint": approval.fingerprint,
+                "by": approval.by,
+                "at": iso_time(approval.at),
+                "firstSight": approval.first_sight,
+                "spec": tool_spec_info(approval.spec),
+            }
+        )
+    return versions
+
+
+# Routes for what a person decides about tools: their switches, and the approval of one's exact definition.
+
+_SWITCHES_MAX_NAMED = 5
+"""Of many ids that no tool has, so many are named."""
+
+
+class SwitchToolsResponse(TypedDict):
+    switched: int
+    policyVersion: int
+
+
+def switch_routes(gateway: Gateway) -> APIRouter:
+    routes = make_router("tools")
+    board = gateway.board
+
+    def resolve_tool(text: str) -> ToolId:
+        return find_tool(gateway, text, board.resolution(View()))
+
+    def current_tool_info(id: ToolId) -> FullToolInfo:
+        return full_tool_info(board.catalogue.tools[id], board.resolution(View()), board.policy)
+
+    @routes.post("/tools/switch")
+    async def switch_tool(body: ToolSwitchBody, if_match: IfMatchVersion = None) -> FullToolInfo:
+        """Switch one tool on or off."""
+        id = resolve_tool(body.tool)
+        await run_command(gateway, SetSwitch(id, body.on, body.note), if_match)
+        return current_tool_info(id)
+
+    @routes.post("/tools/switches")
+    async def switch_tools(body: ToolSwitchesBody, if_match: IfMatchVersion = None) -> SwitchToolsResponse:
+        """Switch tools on or off, each by its id: all that are named, or none."""
+        known = {str(id): id for id in board.catalogue.tools}
+        if unknown := [text for text in dict.fromkeys(body.tools) if text not in known]:
+            raise ProblemError(HTTPStatus.NOT_FOUND, _unknown_ids_text(unknown))
+        tools = tuple(dict.fromkeys(known[text] for text in body.tools))
+        await run_command(gateway, SetToolSwitches(tools, body.on, body.note), if_match)
+        return {"switched": len(tools), "policyVersion": board.policy.version}
+
+    @routes.post("/tools/approve")
+    async def approve_tool(body: ApproveBody, if_match: IfMatchVersion = None) -> FullToolInfo:
+        """Approve a tool exactly as it was read."""
+        id = resolve_tool(body.tool)
+        await run_command(
+            gateway, ApproveTool(id, board.catalogue.tools[id].spec, Fingerprint(body.fingerprint)), if_match
+        )
+        return current_tool_info(id)
+
+    return routes
+
+
+def _unknown_ids_text(unknown: list[str]) -> str:
+    told = ", ".join(map(repr, unknown[:_SWITCHES_MAX_NAMED]))
+    more = f" and {len(unknown) - _SWITCHES_MAX_NAMED:,} more" if len(unknown) > _SWITCHES_MAX_NAMED else ""
+    return f"No tool has the id {told}{more}. None was switched. See: pegboard tools list"

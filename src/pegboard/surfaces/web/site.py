@@ -1,6 +1,13 @@
 """The pages at `/ui/` as an ASGI application. Files are the same for everybody; what they show comes from the API."""
 
+import mimetypes
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -8,8 +15,7 @@ import anyio
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from pegboard.gateway.access.login_links import LOGIN_PARAMETER
-from pegboard.gateway.access.reception import (
+from pegboard.gateway.access.authentication import (
     CROSS_SITE_REQUEST,
     NO_TOKENS_IN_ADDRESSES,
     UNKNOWN_TOKEN,
@@ -17,20 +23,184 @@ from pegboard.gateway.access.reception import (
     AuthRejection,
     OperatorAuthentication,
 )
-from pegboard.gateway.access.who import OPERATOR
+from pegboard.gateway.access.sessions import LOGIN_PARAMETER
+from pegboard.gateway.access.tokens import OPERATOR
 
-from .files import CACHE_REVALIDATE, INDEX_FILE, SiteFiles
-from .plain import (
-    FRAME,
-    FRAME_NAME,
-    FRAME_POLICY,
-    STYLE,
-    STYLE_NAME,
-    message_page,
-    other_session_page,
-    sign_in_page,
-    unbuilt_page,
+# The built pages: every file there is, found once, so that no path of a request is ever looked up on the disk.
+
+PAGES_FOLDER: Final = Path(__file__).parent / "pages"
+INDEX_FILE: Final = "index.html"
+CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
+CACHE_REVALIDATE: Final = "no-cache"
+_HASHED_NAME: Final = re.compile(r".*[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+")
+"""The name of a file that holds a hash of its content, as the build writes them."""
+_TEXT_TYPES: Final = frozenset({"text/html", "text/css", "text/javascript", "application/json", "image/svg+xml"})
+_MEDIA_TYPES: Final = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".json": "application/json",
+    ".map": "application/json",
+    ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+    ".webmanifest": "application/manifest+json",
+}
+"""Said here, because a machine may have been told that scripts are something else."""
+
+
+@dataclass(frozen=True)
+class SiteFile:
+    path: Path
+    media_type: str
+    cache_control: str
+
+
+@dataclass(frozen=True)
+class SiteFiles:
+    folder: Path = PAGES_FOLDER
+
+    def find(self, name: str) -> SiteFile | None:
+        """By its path under the folder, with `/` between the parts."""
+        found = self._by_name.get(name)
+        if found is None and not self._by_name:
+            # Built while the gateway ran: looked for again, until it is there.
+            self.__dict__.pop("_by_name", None)
+            found = self._by_name.get(name)
+        return found
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, SiteFile]:
+        files = {}
+        for path in sorted(self.folder.rglob("*")) if self.folder.is_dir() else ():
+            name = path.relative_to(self.folder).as_posix()
+            if path.is_file() and not path.is_symlink() and not any(part.startswith(".") for part in name.split("/")):
+                files[name] = SiteFile(path, _media_type(path), _cache_control(name))
+        return files
+
+
+def _media_type(path: Path) -> str:
+    suffix = path.suffix.lower()
+    kind = _MEDIA_TYPES.get(suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return f"{kind}; charset=utf-8" if kind in _TEXT_TYPES else kind
+
+
+def _cache_control(name: str) -> str:
+    return CACHE_FOREVER if name.startswith("assets/") and _HASHED_NAME.fullmatch(name) else CACHE_REVALIDATE
+
+
+# Pages without a script: signing in, and what to do where the UI was not built.
+
+STYLE_NAME: Final = "plain.css"
+STYLE: Final = """:root { color-scheme: light dark }
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 36rem; margin: 4rem auto; padding: 0 1rem }
+code { font-family: ui-monospace, monospace }
+input { font: inherit; width: 100%; box-sizing: border-box; padding: .5rem; margin: .25rem 0 1rem }
+button { font: inherit; padding: .5rem 1.25rem }
+[role=alert] { border-left: .25rem solid currentColor; padding-left: .75rem }
+"""
+FRAME_NAME: Final = "frame"
+FRAME_POLICY: Final = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "font-src data:; media-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; webrtc 'block'"
 )
+"""For the frame that shows a tool's page: an origin of its own, no network, no forms, no other windows. The page is
+written into this document, so the policy holds for it. Leaving the frame by navigation is refused by the policy of the
+web UI around it, whose `default-src 'self'` counts for frames."""
+FRAME: Final = b"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>The page of a tool</title>
+<script>
+addEventListener("message", function receive(event) {
+  if (window === parent || event.source !== parent) return;
+  var given = event.data;
+  if (typeof given !== "object" || given === null || typeof given.html !== "string") return;
+  removeEventListener("message", receive);
+  if (given.runs !== true) {
+    var inner = document.createElement("iframe");
+    inner.setAttribute("sandbox", "");
+    inner.setAttribute("title", document.title);
+    inner.srcdoc = given.html;
+    inner.style.cssText = "position:fixed;inset:0;width:100%;height:100%;border:0";
+    document.body.appendChild(inner);
+    return;
+  }
+  delete window.RTCPeerConnection;
+  delete window.webkitRTCPeerConnection;
+  window.__TOOL_DATA__ = given.data;
+  document.open();
+  document.write(given.html);
+  document.close();
+});
+</script>
+</head>
+<body></body>
+</html>
+"""
+"""Waits for one message of the web UI: `html`, whether its scripts run, and `data` for them. A page that a tool
+returned runs none: it is shown in a frame within the frame that has the same policy and no scripts. Few browsers know
+the directive `webrtc`, so peer connections are taken from the page as well."""
+_PAGE: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Pegboard: {title}</title>
+<link rel="stylesheet" href="/ui/{style}">
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+{body}
+</main>
+</body>
+</html>
+"""
+_FORM: Final = """<form method="post" action="/ui/sign-in" autocomplete="off">
+<label for="token">Token</label>
+<input id="token" name="token" type="password" required autofocus>
+<button>Sign in</button>
+</form>
+<p>Paste the start-up token, or an API token with the scope read, operate or admin. On the machine that runs the
+gateway, <code>pegboard ui</code> prints an address that needs none of this.</p>"""
+
+
+_OTHER_SESSION: Final = """<p>This browser is signed in as <strong>{who}</strong>.</p>
+<form method="post" action="/ui/sign-in" autocomplete="off">
+<input name="login" type="hidden" value="{code}">
+<button>Sign in as the operator of this machine instead</button>
+</form>
+<p><a href="/ui/">Stay signed in as {who}</a></p>"""
+
+
+def html_page(title: str, body: str) -> bytes:
+    return _PAGE.format(title=escape(title), body=body, style=STYLE_NAME).encode()
+
+
+def other_session_page(who: str, code: str) -> bytes:
+    return html_page("Sign in as somebody else?", _OTHER_SESSION.format(who=escape(who), code=escape(code)))
+
+
+def sign_in_page(why: str | None) -> bytes:
+    told = "" if why is None else f'<p role="alert">{escape(why)}</p>\n'
+    return html_page("Sign in", f"{told}{_FORM}")
+
+
+def unbuilt_page() -> bytes:
+    return html_page(
+        "The pages are not built yet",
+        "<p>This gateway runs, and its API and MCP endpoint answer. The pages of the UI were not built on this "
+        "machine. In the folder that you cloned, run</p>\n<pre><code>make ui</code></pre>\n"
+        "<p>and load this page again. A package that was installed without them was built with "
+        "<code>PEGBOARD_WITHOUT_PAGES=1</code>: build it again without that.</p>",
+    )
+
+
+def message_page(title: str, text: str) -> bytes:
+    return html_page(title, f"<p>{escape(text)}</p>")
+
 
 UI_PATH: Final = "/ui/"
 SIGN_IN_PATH: Final = "sign-in"

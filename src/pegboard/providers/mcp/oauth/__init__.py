@@ -2,8 +2,3 @@
 
 Nothing here opens a browser: `Desk` hands out links, and `Account` is what a connection asks for its credentials.
 """
-
-from .account import MissingSignIn, OAuthAccount
-from .desk import SignInService, open_sign_in_service
-
-__all__ = ["MissingSignIn", "OAuthAccount", "SignInService", "open_sign_in_service"]

@@ -11,16 +11,21 @@ import anyio
 import httpx2
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
-from pegboard.children.erasing import SecretFilter
-from pegboard.core.ids import ServerKey
-from pegboard.core.server import Http, OAuth
-from pegboard.ports import Clock, SecretStore, SecretsUnavailable, UnreadableSecret
-from pegboard.providers.mcp.trouble import McpServerError
-
-from .challenge import Challenge, is_insufficient_scope
-from .client import AwaitCallback, OAuthClient, ShowUrl, error_code
-from .outgoing import SignInAddressPolicy, open_sender
-from .record import SignInRecord, SignInRecordStore, expiry_of
+from pegboard.core.model.ids import ServerKey
+from pegboard.core.model.server import Http, OAuth
+from pegboard.ports.providers import Clock
+from pegboard.ports.stores import SecretStore, SecretsUnavailable, UnreadableSecret
+from pegboard.processes.output import SecretFilter
+from pegboard.providers.mcp.errors import McpServerError
+from pegboard.providers.mcp.oauth.client import AwaitCallback, OAuthClient, ShowUrl, error_code
+from pegboard.providers.mcp.oauth.http import SignInAddressPolicy, open_sender
+from pegboard.providers.mcp.oauth.tokens import (
+    Challenge,
+    SignInRecord,
+    SignInRecordStore,
+    expiry_of,
+    is_insufficient_scope,
+)
 
 log: Final = logging.getLogger(__name__)
 

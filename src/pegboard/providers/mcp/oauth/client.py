@@ -15,12 +15,10 @@ from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import LATEST_PROTOCOL_VERSION
 from pydantic import AnyUrl
 
-from pegboard.core.server import OAuth
-from pegboard.providers.mcp.trouble import McpServerError
-
-from .challenge import Challenge
-from .outgoing import SendRequest
-from .record import SignInRecord
+from pegboard.core.model.server import OAuth
+from pegboard.providers.mcp.errors import McpServerError
+from pegboard.providers.mcp.oauth.http import SendRequest
+from pegboard.providers.mcp.oauth.tokens import Challenge, SignInRecord
 
 # It logs answers of token endpoints, and with them what must be in no log. What went wrong, we say ourselves.
 logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)

@@ -7,15 +7,13 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from pegboard.core.folded import materialize
-from pegboard.providers.python.frames import WorkerFrameKind
+from pegboard.core.json.values import materialize
+from pegboard.providers.python.protocol import WorkerFrameKind
+from pegboard.providers.python.worker import channel as surroundings
+from pegboard.providers.python.worker.calls import ToolErrorFormatter, WorkerCallServer
+from pegboard.providers.python.worker.channel import WorkerChannel, end_with_gateway
+from pegboard.providers.python.worker.loader import WorkerEntry, function_description, load_functions
 from pegboard.tools import Secrets
-
-from . import surroundings
-from .calls import WorkerCallServer
-from .channel import WorkerChannel, end_with_gateway
-from .failing import ToolErrorFormatter
-from .loading import WorkerEntry, function_description, load_functions
 
 
 def main() -> None:

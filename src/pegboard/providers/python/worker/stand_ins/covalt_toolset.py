@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from pegboard.providers.python.worker import surroundings
-from pegboard.tools.marks import tool as marked
+from pegboard.providers.python.worker import channel
+from pegboard.tools.metadata import tool as marked
 
 __all__ = ["ToolContext", "get_context", "tool"]
 
@@ -28,7 +28,7 @@ class ToolContext:
 
 def get_context() -> ToolContext:
     """Raises `RuntimeError` while modules are imported."""
-    found = surroundings.current_surroundings()
+    found = channel.current_surroundings()
     if found is None:
         raise RuntimeError("get_context() tells where a tool runs. Call it inside the function, not at import.")
     return ToolContext(found.ensure_workspace(), "", found.toolset)

@@ -1,0 +1,1 @@
+"""JSON as values, kept as text until somebody looks at it."""

@@ -1,0 +1,1 @@
+"""The nouns that everybody imports: ids, tools, servers, toolsets, principals, settings."""

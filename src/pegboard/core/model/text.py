@@ -1,0 +1,105 @@
+"""How grave a line of a server's log is. Servers write as they please, so it is told by the word that most of them put
+at the beginning of a line; what says nothing goes with the line before it where it is set in, else it is plain news.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from typing import Final
+
+from pegboard.core.model.characters import escape_strictly
+
+# Names that others chose, within our own sentences and commands: they neither speak for us nor break a line.
+
+MAX_NAME_CHARS: Final = 200
+_PLAIN: Final = re.compile(r"[\w:~./@-]{1,200}")
+_SHELL_SAFE: Final = re.compile(r"\w[\w:~./@-]*", re.ASCII)
+"""A tilde is only read by a shell where a word begins."""
+
+
+def quote_name(name: object) -> str:
+    """As it is, if it is one plain word; else cut, in quotation marks, and with everything odd written out."""
+    text = str(name)
+    if _PLAIN.fullmatch(text) and escape_strictly(text) == text:
+        return text
+    shown = text if len(text) <= MAX_NAME_CHARS else f"{text[:MAX_NAME_CHARS]}…"
+    # What Python takes for a letter may draw nothing, such as a Hangul filler.
+    return escape_strictly(repr(shown.encode("utf-8", "backslashreplace").decode()))
+
+
+def shell_word(text: str) -> str | None:
+    """To be copied into a shell, where it means this text. `None` for what nobody would want to."""
+    if len(text) > MAX_NAME_CHARS or "\0" in text or not text.isprintable() or escape_strictly(text) != text:
+        return None
+    return text if _SHELL_SAFE.fullmatch(text) else shlex.quote(text)
+
+
+# Sentences that are written for a model, which passes them on, told to the person who reads them instead.
+
+_ASK_THE_USER: Final = re.compile(r"(?:(?<=[.!?:] )|(?<=\n)|\A)Ask the user to (\w)|\bask the user to (\w)")
+_OR_TICKET_TOOL: Final = re.compile(
+    r'; or call pegboard_ticket with \{"ticket": "\w+"\}, which waits for the decision and answers with the result'
+)
+"""A way that only a model's client has."""
+
+
+def address_user(text: str) -> str:
+    """`Ask the user to enable it` is an order to a model; whoever reads this is that user."""
+    text = _OR_TICKET_TOOL.sub("", text)
+    return _ASK_THE_USER.sub(lambda found: found[1].upper() if found[1] else found[2], text)
+
+
+class LogLineLevel(IntEnum):
+    DEBUG = 10
+    INFO = 20
+    WARNING = 30
+    ERROR = 40
+
+
+_LEVEL_WORDS: Final = {
+    "trace": LogLineLevel.DEBUG,
+    "debug": LogLineLevel.DEBUG,
+    "info": LogLineLevel.INFO,
+    "notice": LogLineLevel.INFO,
+    "warn": LogLineLevel.WARNING,
+    "warning": LogLineLevel.WARNING,
+    "error": LogLineLevel.ERROR,
+    "err": LogLineLevel.ERROR,
+    "fatal": LogLineLevel.ERROR,
+    "critical": LogLineLevel.ERROR,
+    "panic": LogLineLevel.ERROR,
+    "exception": LogLineLevel.ERROR,
+}
+_MAX_SCANNED_CHARS: Final = 160
+"""Characters of a line: beyond them a word is part of what is said."""
+_LEVEL_WORD: Final = re.compile(r"(?<![A-Za-z])(" + "|".join(_LEVEL_WORDS) + r")(?=[\]):\s|\"'>-]|$)", re.IGNORECASE)
+_EXCEPTION: Final = re.compile(
+    r"(?:[\w.]+(?:Error|Exception)\b|Traceback \(most recent call last\)|thread '.*' panicked)"
+)
+
+
+def log_levels(lines: Iterable[str]) -> Iterator[LogLineLevel]:
+    """One for each line, in their order."""
+    last = LogLineLevel.INFO
+    for line in lines:
+        told = _level_of(line)
+        if told is None:
+            # A trace is set in under the line that begins it, and ends with the first that is not.
+            told = last if line[:1] in (" ", "\t") else LogLineLevel.INFO
+        yield told
+        last = told
+
+
+def _level_of(line: str) -> LogLineLevel | None:
+    start = line[:_MAX_SCANNED_CHARS]
+    if line[:1] not in (" ", "\t") and _EXCEPTION.match(line):
+        return LogLineLevel.ERROR
+    found = _LEVEL_WORD.search(start)
+    if found is None:
+        return None
+    word = found.group(1)
+    # Within a sentence such a word is no level: it stands in capitals, in brackets, or before a colon there.
+    behind = start[found.end() : found.end() + 1]
+    is_marked = word.isupper() or behind in ("]", ")", ":", '"', "|") or start[: found.start()].strip("[( \t") == ""
+    return _LEVEL_WORDS[word.lower()] if is_marked else None

@@ -1,0 +1,1 @@
+"""What people decided: switches, approvals, overrides, grants; and rows that cannot be read."""

@@ -1,0 +1,1 @@
+"""Prompts, resources and resource templates: which a caller gets, and requests for them."""

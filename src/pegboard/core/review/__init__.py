@@ -1,0 +1,1 @@
+"""What a person reads before approving: differences between two definitions of a tool."""

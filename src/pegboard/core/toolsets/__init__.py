@@ -1,0 +1,1 @@
+"""What importing a toolset would change, as values and in words."""

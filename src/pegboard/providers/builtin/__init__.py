@@ -1,1 +1,0 @@
-"""What the gateway itself brings: programs in a sandbox, and databases."""

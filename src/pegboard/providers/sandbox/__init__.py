@@ -1,0 +1,1 @@
+"""Programs that models write, run where they can do no harm."""

@@ -1,0 +1,1 @@
+"""Monty as a sandbox: its workers, and one run."""

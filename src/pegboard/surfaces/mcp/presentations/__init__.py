@@ -1,0 +1,1 @@
+"""How tools are listed and called over MCP, one module for each presentation."""

@@ -1,0 +1,246 @@
+"""Overrides as JSON: every field with its value and whose word it is. A pinned value is never shown."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, Literal, NotRequired
+
+import anyio.to_thread
+from typing_extensions import TypedDict
+
+from pegboard.config.masked_servers import MASK, mask_value
+from pegboard.core.explain.effects import IneffectiveField, OverrideEffect, OverrideMisfit, misfits_of_override
+from pegboard.core.json.values import Json
+from pegboard.core.model.ids import ToolId
+from pegboard.core.model.server import Origin
+from pegboard.core.overrides.model import ArgumentOverride, EffectiveOverride, Override
+from pegboard.core.renderers.catalogue import Renderer
+from pegboard.core.renderers.render import RenderContext, RenderedCall, render_call, return_value
+from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.toolsets.files import UnreadablePage
+from pegboard.gateway.toolsets.installer import ToolsetInstaller
+from pegboard.surfaces.rest.responses import PageResponse, ProblemError
+from pegboard.surfaces.rest.schemas import FreeObject, OriginInfo, origin_info
+
+_NO_EFFECT: Final = OverrideEffect("")
+
+OverrideFieldInfo = TypedDict("OverrideFieldInfo", {"field": str, "value": object, "from": OriginInfo | None})
+"""What is said of one field, and where or by whom. A pinned value is masked."""
+
+
+class MisfitInfo(TypedDict):
+    tool: str | None
+    field: str | None
+    what: str
+
+
+class OverrideInfo(TypedDict):
+    toolset: str
+    target: str
+    kind: Literal["tool", "pattern"]
+    declared: bool
+    manifest: NotRequired[Literal[True]]
+    fields: list[OverrideFieldInfo]
+    misfits: list[MisfitInfo]
+
+
+class AppearanceFieldInfo(OverrideFieldInfo):
+    """One field as it holds in the end."""
+
+    toolset: str
+    target: str
+    declared: bool
+    manifest: NotRequired[Literal[True]]
+    inForce: bool
+    effect: str | None
+
+
+class IdleFieldInfo(TypedDict):
+    tool: str
+    field: str
+    why: str
+
+
+class RendererInfo(TypedDict):
+    name: str
+    aliases: list[str]
+    what: str
+    standalone: bool
+    configSchema: FreeObject
+
+
+class RenderedInfo(TypedDict):
+    renderer: str
+    config: FreeObject
+    standalone: bool
+    missing: list[str]
+    refused: Mapping[str, str]
+    cut: bool
+
+
+class OverridesResponse(PageResponse):
+    overrides: list[OverrideInfo]
+    policyVersion: int
+
+
+class ToolOverridesResponse(TypedDict):
+    id: str
+    fields: list[AppearanceFieldInfo]
+    misfits: list[MisfitInfo]
+    inputSchema: FreeObject
+
+
+class OverrideEditResponse(OverrideInfo):
+    withoutEffect: list[IdleFieldInfo]
+    policyVersion: int
+
+
+class RenderersResponse(TypedDict):
+    renderers: list[RendererInfo]
+
+
+class RenderCallResponse(TypedDict):
+    id: str
+    rendered: RenderedInfo | None
+
+
+def override_info(row: Override, found: Sequence[OverrideMisfit]) -> OverrideInfo:
+    shape: OverrideInfo = {
+        "toolset": row.toolset,
+        "target": str(row.target),
+        "kind": "tool" if isinstance(row.target, ToolId) else "pattern",
+        "declared": row.is_declared,
+        "fields": [_field_info(name, value, origin) for name, value, origin in _override_fields(row)],
+        "misfits": [misfit_info(misfit) for misfit in misfits_of_override(found, row)],
+    }
+    if row.from_manifest:
+        shape["manifest"] = True
+    return shape
+
+
+def misfit_info(misfit: OverrideMisfit) -> MisfitInfo:
+    return {"tool": None if misfit.tool is None else str(misfit.tool), "field": misfit.field, "what": misfit.problem}
+
+
+def appearance_field_infos(look: EffectiveOverride, effects: Mapping[str, OverrideEffect]) -> list[AppearanceFieldInfo]:
+    """What holds for one tool in the end, which override said so, and what comes of it where that is not plain."""
+    told: list[AppearanceFieldInfo] = []
+    for place, row in look.origin.items():
+        origin, value = (
+            row.origin(place.rpartition(".")[0] if place.startswith("arguments.") else place),
+            _appearance_value(look, place),
+        )
+        effect = effects.get(place, _NO_EFFECT)
+        shape: AppearanceFieldInfo = {
+            "field": place,
+            "value": value,
+            "from": None if origin is None else origin_info(origin),
+            "toolset": row.toolset,
+            "target": str(row.target),
+            "declared": row.is_declared,
+            "inForce": effect.is_effective,
+            "effect": effect.text or None,
+        }
+        if row.from_manifest:
+            shape["manifest"] = True
+        told.append(shape)
+    return told
+
+
+def idle_field_info(idle: IneffectiveField) -> IdleFieldInfo:
+    return {"tool": str(idle.tool), "field": idle.field, "why": idle.why}
+
+
+def renderer_info(renderer: Renderer) -> RendererInfo:
+    return {
+        "name": renderer.name,
+        "aliases": list(renderer.aliases),
+        "what": renderer.description,
+        "standalone": renderer.standalone,
+        "configSchema": renderer.schema(),
+    }
+
+
+def rendered_info(rendered: RenderedCall) -> RenderedInfo:
+    return {
+        "renderer": rendered.renderer,
+        "config": dict(rendered.config),
+        "standalone": rendered.standalone,
+        "missing": list(rendered.missing_references),
+        "refused": dict(rendered.refused_keys),
+        "cut": rendered.is_cut,
+    }
+
+
+def _field_info(name: str, value: Json, origin: Origin | None) -> OverrideFieldInfo:
+    return {"field": name, "value": value, "from": None if origin is None else origin_info(origin)}
+
+
+def _override_fields(row: Override) -> Iterator[tuple[str, Json, Origin | None]]:
+    for name in row.fields_set:
+        if name != "arguments":
+            yield name, getattr(row, name), row.origin(name)
+    for name, argument in (row.arguments or {}).items():
+        for aspect in argument.aspects_set:
+            yield f"arguments.{name}.{aspect}", _argument_aspect(argument, aspect), row.origin(f"arguments.{name}")
+
+
+def _appearance_value(look: EffectiveOverride, place: str) -> Json:
+    if not place.startswith("arguments."):
+        value: Json = getattr(look, place)
+        return value
+    name, _, aspect = place.removeprefix("arguments.").rpartition(".")
+    arguments: Mapping[str, ArgumentOverride] = look.arguments or {}
+    return _argument_aspect(arguments[name], aspect)
+
+
+def _argument_aspect(argument: ArgumentOverride, aspect: str) -> Json:
+    match aspect:
+        case "pin":
+            value = None if argument.pin is None else argument.pin.value
+            return mask_value(value) if isinstance(value, str) else MASK
+        case "default":
+            return None if argument.default is None else argument.default.value
+        case "hide":
+            return argument.hide
+        case _:
+            return argument.description
+
+
+# A call as a person is to be shown it, by what the overrides of its tool say.
+
+
+async def render_tool_call(
+    gateway: Gateway,
+    installer: Callable[[], ToolsetInstaller],
+    tool: ToolId,
+    arguments: Mapping[str, Json],
+    result: Mapping[str, Json],
+    chat_id: str | None = None,
+    workspace: str | None = None,
+) -> RenderedCall | None:
+    """`None` without a renderer, and for a result that tells of a failure: its words are shown as they are."""
+    look = gateway.board.policy.overrides.for_tool(tool)
+    if look.renderer is None or result.get("isError") is True:
+        return None
+    around = RenderContext(arguments, return_value(result), chat_id, workspace, tool.toolset)
+    shown = render_call(look.renderer, look.renderer_config or {}, around)
+    return None if shown is None else await _with_page(gateway, installer, tool, shown)
+
+
+async def _with_page(
+    gateway: Gateway, installer: Callable[[], ToolsetInstaller], tool: ToolId, shown: RenderedCall
+) -> RenderedCall:
+    """The page that `artifact` names, as `content`; what cannot be read is listed under `refused`."""
+    artifact = shown.config.get("artifact")
+    if shown.renderer != "html" or not isinstance(artifact, str):
+        return shown
+    try:
+        files = installer().files
+    except ProblemError as problem:
+        page: str | UnreadablePage = UnreadablePage(problem.detail.rstrip("."))
+    else:
+        page = await anyio.to_thread.run_sync(files.read_page, gateway.board.policy, tool.toolset, artifact)
+    if isinstance(page, UnreadablePage):
+        without = {name: value for name, value in shown.config.items() if name != "artifact"}
+        return replace(shown, config=without, refused_keys={**shown.refused_keys, "artifact": page.why})
+    return replace(shown, config={**shown.config, "content": page})
