@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import Final
 
 import anyio
@@ -44,44 +45,7 @@ _GRACE_S: Final = 5.0
 """For a server to take a cancel and a rollback; after them the connection is cut."""
 _CATALOG_LIMITS: Final = QueryLimits(seconds=server.CATALOG_TIMEOUT_S)
 
-_READABLE: Final = """
-    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace {0}
-    WHERE c.oid >= 16384 AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_t%'
-    AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
-    AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT')
-    ORDER BY n.nspname, c.relname
-"""
-_TABLES: Final = f"""
-SELECT n.nspname, c.relname, c.relkind IN ('v', 'm'), c.reltuples::bigint,
-    pg_catalog.obj_description(c.oid, 'pg_class') {_READABLE.format("")}
-"""
-_COLUMNS: Final = f"""
-SELECT n.nspname, c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), NOT a.attnotnull,
-    pg_catalog.col_description(c.oid, a.attnum) {
-    _READABLE.format('''JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-    AND (pg_catalog.has_table_privilege(c.oid, 'SELECT') OR pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT'))
-    ''')
-}, a.attnum
-"""
-_KEYS: Final = """
-SELECT n.nspname, c.relname, k.conname, a.attname, tn.nspname, t.relname, ta.attname
-FROM pg_catalog.pg_constraint k
-CROSS JOIN LATERAL unnest(k.conkey, k.confkey) WITH ORDINALITY part(own, other, place)
-JOIN pg_catalog.pg_class c ON c.oid = k.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = part.own
-LEFT JOIN pg_catalog.pg_class t ON t.oid = k.confrelid LEFT JOIN pg_catalog.pg_namespace tn ON tn.oid = t.relnamespace
-LEFT JOIN pg_catalog.pg_attribute ta ON ta.attrelid = k.confrelid AND ta.attnum = part.other
-WHERE k.contype IN ('p', 'f') AND k.conrelid >= 16384 ORDER BY k.conrelid, k.conname, part.place
-"""
-_STAMP: Final = """
-SELECT pg_catalog.concat_ws('.', pg_catalog.count(*), pg_catalog.sum(row::text::bigint)) FROM (
-    SELECT xmin FROM pg_catalog.pg_class WHERE oid >= 16384 UNION ALL SELECT xmin FROM pg_catalog.pg_constraint
-    UNION ALL SELECT xmin FROM pg_catalog.pg_attribute WHERE attrelid >= 16384 AND attnum > 0
-    UNION ALL SELECT xmin FROM pg_catalog.pg_description WHERE objoid >= 16384
-    UNION ALL SELECT xmin FROM pg_catalog.pg_rewrite UNION ALL SELECT xmin FROM pg_catalog.pg_namespace
-) every(row)
-"""
-
+_TABLES, _COLUMNS, _KEYS, _STAMP = files(__package__).joinpath("schema.sql").read_text(encoding="ascii").split(";")
 _FAULTS: Final = {
     **dict.fromkeys(("42P01", "3F000"), StatementFault.NO_TABLE),
     **dict.fromkeys(("42P02", "08P01", "42P18"), StatementFault.PARAMETERS),
@@ -161,7 +125,8 @@ class PostgresEngine(server.ServerEngine):
                 answer = server_failure(error, hints=self._open_names is None)
         if isinstance(answer, StatementFailure):
             return await self._discreet_failure(answer, state, read)
-        if isinstance(answer, QueryRows) and read.kind == "explain" and not may_be_explained(read, self._open_names):
+        unexplained = self._open_names.unexplained if self._open_names and read.kind == "explain" else frozenset[str]()
+        if isinstance(answer, QueryRows) and not unexplained.isdisjoint(read.tables):
             return StatementRefusal("The plan of this statement can show what is closed.", "Run the query itself.")
         return answer
 
@@ -368,11 +333,3 @@ def discreet_failure(
     # A value or a name that the statement does not hold: nothing between it and the last quote is shown.
     words = f'{answer.message[: foreign.start()]}"…"{answer.message[answer.message.rindex(chr(34)) + 1 :]}'
     return StatementFailure(words, answer.position, answer.fault, answer.name)
-
-
-def may_be_explained(statement: PostgresStatement, open_names: OpenNames | None) -> bool:
-    """What a table or view may not show, its plan may: as a condition, or as the name of something below."""
-    if open_names is None:
-        return True
-    others = statement.tables - open_names.explained
-    return others <= statement.named_queries and others.isdisjoint(open_names.known)

@@ -55,10 +55,8 @@ class OpenNames:
     """That are open, by the name of their table."""
     closed_columns: Mapping[str, Sequence[str]]
     """By the name of a table of which others are open."""
-    explained: frozenset[str]
-    """Of the tables and views whose plans show nothing but what is open. With schemas, and without."""
-    known: frozenset[str]
-    """Of all tables and views, so."""
+    unexplained: frozenset[str]
+    """Tables and views whose plans can show more than is open. Each with its schema, and without one."""
     types: frozenset[str]
     """But for rows that may hold something closed."""
 
@@ -91,13 +89,11 @@ class Privileges(server.RelationCatalog[PgRelation]):
         tables = {each.title for each in some} | {each.name for each in some if each.schema in self.path}
         shut = [each for each in self.relations if not self.is_open(each)]
         whole = {each.name for each in self.relations if self.is_open(each)} - {each.name for each in shut}
-        plain, other, shut_ids = set[str](), set[str](), {each.id for each in shut}
-        for each in self.relations:
-            (plain if self._is_explained(each, shut_ids) else other).update((each.title, each.name))
+        shut_ids = {each.id for each in shut}
+        hiding = [each for each in self.relations if not self._is_explained(each, shut_ids)]
+        unexplained = frozenset(name for each in hiding for name in (each.title, each.name))
         types = frozenset(self.login["types"]) | whole
-        return OpenNames(
-            frozenset(tables), columns, closed_columns, frozenset(plain - other), frozenset(plain | other), types
-        )
+        return OpenNames(frozenset(tables), columns, closed_columns, unexplained, types)
 
     def _is_explained(self, each: PgRelation, shut_ids: AbstractSet[Hashable]) -> bool:
         """A plan shows the conditions of views and of policies, and names of what is below."""
@@ -117,16 +113,12 @@ class Privileges(server.RelationCatalog[PgRelation]):
             yield words, [self.role], worst
             return
         harmless = (_HARMLESS | ({"pg_write_all_data"} if self.writes else set())) if is_whole else frozenset[str]()
-        powers = [*login["attributes"], *(one for one in login["inherited"] if one not in harmless)]
-        powers += login["system"]
+        powers = [*login["attributes"], *login["system"], *(one for one in login["inherited"] if one not in harmless)]
         yield "has powers that a source does not need, of its own or as a member: {0}", powers, worst
         yield "owns what it asks, and so may do everything with it: {0}", login["owned"], worst
         words = "can read what the board closes, or what shows it: {0}. Name a view in `allow` if that is meant"
-        yield (
-            words,
-            [name for each in self._read_too_much() for name in self.closed_names(each, each.readable)],
-            refused,
-        )
+        names = [name for each in self._read_too_much() for name in self.closed_names(each, each.readable)]
+        yield words, names, refused
         if not is_whole:
             yield "may call functions that read with other rights than its own: {0}", login["definers"], refused
             words = "reaches functions that read with other rights through a type, an operator or a cast: {0}"

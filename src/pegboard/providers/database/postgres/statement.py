@@ -39,8 +39,6 @@ class PostgresStatement:
     text: str
     tables: frozenset[str] = frozenset()
     """With their schemas where it names them; also what WITH calls so."""
-    named_queries: frozenset[str] = frozenset()
-    """By WITH."""
 
     @property
     def writes(self) -> bool:
@@ -78,7 +76,7 @@ def read_statement(
                 return NOT_EXPLAINED
         case _ if kind not in {"select", *_WRITES}:
             return _no_query(type(tree).__name__)
-    tables, named_queries = set[str](), set[str]()
+    tables = set[str]()
     for node in _nodes(tree):
         if refusal := _refusal(node, kind, open_names):
             return refusal
@@ -88,9 +86,7 @@ def read_statement(
             return StatementFailure(why, node.location, StatementFault.NO_FUNCTION, parts[-1])
         if isinstance(node, ast.RangeVar) and node.schemaname != "information_schema":
             tables.add(_qualified_name(node.schemaname, node.relname))
-        elif isinstance(node, ast.CommonTableExpr):
-            named_queries.add(node.ctename)
-    return PostgresStatement(kind, text, frozenset(tables), frozenset(named_queries))
+    return PostgresStatement(kind, text, frozenset(tables))
 
 
 def _syntax_error(error: ParseError, text: str) -> StatementFailure:
