@@ -108,7 +108,7 @@ def measure(tools: int, rounds: int) -> list[Row]:
         page.locator("[data-tool]").first.wait_for()
         print(f"measuring {WALL} …", file=sys.stderr)
         held: int = len(served.ask("GET", "/tools")["tools"])
-        return [floor, Row(WALL, held, typed(page, ".wall-bar input", rounds))]
+        return [floor, Row(WALL, held, typed(page, ".board-toolbar input", rounds))]
 
 
 def report(rows: Sequence[Row]) -> str:

@@ -18,7 +18,7 @@ STAY = (
 )
 PARENT = f"""
 import json, os, signal, subprocess, sys
-from pegboard.processes import orphans
+from pegboard.processes import cleanup as orphans
 signal.alarm(600)
 orphans.CHECK_INTERVAL_S = 0
 children = []

@@ -59,7 +59,10 @@ async def test_nothing_starts_before_the_first_run_and_nothing_is_left_after_the
 
 @pytest.mark.behaviour("code.started_by_the_first_run")
 def test_monty_is_not_loaded_before_it_is_used() -> None:
-    code = "import sys, pegboard.providers.sandbox as s; s.MontySandbox(); print('pydantic_monty' in sys.modules)"
+    code = (
+        "import sys, pegboard.providers.sandbox.monty.sandbox as s; s.MontySandbox(); "
+        "print('pydantic_monty' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "False\n"
 

@@ -100,8 +100,8 @@ def test_the_filter_looks_at_arguments_and_at_the_processor(name: str) -> None:
 @pytest.mark.parametrize(
     ("file", "there", "instead", "reason"),
     [
-        ("calls.py", '"times": {times}', '"times": {socket}', "a program can connect by network"),
-        ("calls.py", '"times": {times}', '"times": {kill}', "a program can send a signal"),
+        ("seccomp.py", '"times": {times}', '"times": {socket}', "a program can connect by network"),
+        ("seccomp.py", '"times": {times}', '"times": {kill}', "a program can send a signal"),
         (
             "main.py",
             "walls.limit_resources(taken",
@@ -111,19 +111,19 @@ def test_the_filter_looks_at_arguments_and_at_the_processor(name: str) -> None:
         ("main.py", "walls.drop_privileges(machine)", "pass", "NoNewPrivs of the process is 0, and should be 1"),
         ("main.py", "os.environ.clear()", "os.environ['A'] = 'b'", "a program can read the environment"),
         (
-            "walls.py",
+            "confinement.py",
             "if _LIBC.syscall(_RESTRICT_SELF, ",
             "if (lambda *_: 0)(",
             "Landlock is on, and / can still be opened",
         ),
         (
-            "walls.py",
+            "confinement.py",
             "_CREATE_RULESET: Final = 444",
             "_CREATE_RULESET: Final = 9_999",
             "the kernel has no Landlock here",
         ),
         (
-            "walls.py",
+            "confinement.py",
             "_SET_SECCOMP: Final = 22",
             "_SET_SECCOMP: Final = 9_999",
             "the program that tries them did not end",
@@ -139,7 +139,7 @@ async def test_a_wall_that_is_missing_is_noticed_and_told(
     }
     source = tmp_path / "sandbox"
     shutil.copytree(SOURCE, source, ignore=shutil.ignore_patterns("__pycache__"))
-    spoilt = source / "full" / "inside" / file
+    spoilt = source / "jail" / "inside" / file
     text = spoilt.read_text()
     there, instead = (words.format(**numbers) if "{" in words else words for words in (there, instead))
     assert text.count(there) >= 1

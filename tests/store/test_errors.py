@@ -114,7 +114,8 @@ import anyio, resource, sys
 from datetime import UTC, datetime
 from pegboard.core.model.ids import LOCAL_PRINCIPAL
 from pegboard.core.policy.policy import PolicyDecisions
-from pegboard.store import StoreError, open_store
+from pegboard.store.database import StoreError
+from pegboard.store.open import open_store
 from tests.store.engines import now
 from tests.store.saver import version
 

@@ -149,7 +149,7 @@ async def test_a_process_that_is_killed_leaves_no_transaction_open(mysql: Shop, 
     program = tmp_path / "asking.py"
     program.write_text(
         "import anyio\n"
-        "from pegboard.core.databases import FULL_ACCESS, QueryLimits\n"
+        "from pegboard.core.model.databases import FULL_ACCESS, QueryLimits\n"
         "from pegboard.providers.database.mysql.engine import MysqlEngine\n"
         f"anyio.run(MysqlEngine({mysql.reader!r}, FULL_ACCESS).run, {ENDLESS!r}, (), QueryLimits(seconds=5))\n"
     )

@@ -233,7 +233,7 @@ async def test_a_process_that_is_killed_leaves_no_transaction_open(shop: Shop, t
     program = tmp_path / "asking.py"
     program.write_text(
         "import anyio\n"
-        "from pegboard.core.databases import FULL_ACCESS, QueryLimits\n"
+        "from pegboard.core.model.databases import FULL_ACCESS, QueryLimits\n"
         "from pegboard.providers.database.postgres.engine import PostgresEngine\n"
         f"anyio.run(PostgresEngine({shop.reader!r}, FULL_ACCESS).run, {ENDLESS!r}, (), QueryLimits(seconds=60))\n"
     )

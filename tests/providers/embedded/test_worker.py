@@ -183,7 +183,7 @@ def _worked(pid: int) -> float:
 
 GATEWAY = """
 import sys, anyio
-from pegboard.core.databases import FULL_ACCESS, QueryLimits
+from pegboard.core.model.databases import FULL_ACCESS, QueryLimits
 from pegboard.providers.database.worker.engine import sqlite_engine
 
 async def main():

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import psutil
 import pytest
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
@@ -199,7 +200,10 @@ async def test_the_real_model_is_set_up_after_a_kill_and_reads_texts_by_their_me
     with anyio.fail_after(110):
         async with await started(tmp_path) as process:
             await until_it_fetches(process)
+            started_by_it = psutil.Process(process.pid).children(recursive=True)
             os.killpg(process.pid, signal.SIGKILL)
+        # What it started ends by itself, and writes until it has.
+        await anyio.to_thread.run_sync(psutil.wait_procs, started_by_it, 60)
         assert not is_set_up(model_folder(tmp_path))
         assert [name[:8] for name in left_in(tmp_path)] == [".staged-"]
         steps: list[str] = []

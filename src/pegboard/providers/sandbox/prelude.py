@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import current_thread, main_thread
-from typing import Final, NoReturn, get_args
-
-from pydantic_monty import ExternalModule
+from typing import TYPE_CHECKING, Final, NoReturn, get_args
 
 from pegboard.core.model.python_text import parse_module
 from pegboard.ports.sandbox import Program, ProgramFailure, SandboxFunction, SandboxLimits, names_in_code
+
+if TYPE_CHECKING:
+    from pydantic_monty import ExternalModule
 
 START_MODULE: Final = "pegboard_start"
 """A module that is imported before the program's first line: there a worker stops, after the check, before the run."""
@@ -107,8 +108,10 @@ def _untyped_stub(function: SandboxFunction) -> str:
 
 def build_external_modules(
     functions: Sequence[SandboxFunction], known: Sequence[str], stubs: Mapping[str, str] | None = None
-) -> dict[str, ExternalModule]:
+) -> dict[str, "ExternalModule"]:
     """`known` are the modules, with functions or without."""
+    from pydantic_monty import ExternalModule
+
     told, members = stubs or {}, functions_by_module(functions)
     found = {
         module: ExternalModule(
