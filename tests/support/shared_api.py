@@ -104,7 +104,7 @@ def shared_rest_app(
 
 
 def rest_of(stack: ExitStack, house: Application, endpoint: str | None, reception: OperatorAuthentication) -> ASGIApp:
-    """As `pegboard.bootstrap.serve.rest_of`, until the stack is closed."""
+    """As `pegboard.bootstrap.serve.make_rest_api`, until the stack is closed."""
     about = RuntimeInfo(house.config_file, str(house.data_dir), endpoint, house.store_url, house.storage)
     return stack.enter_context(
         shared_rest_app(house.gateway, about, reception, lambda: house.sign_in_service, lambda: house.installer)
