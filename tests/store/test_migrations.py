@@ -1,8 +1,7 @@
 """A database comes up to date when it is opened, whoever else opens it, and never by losing anything."""
 
+import shutil
 import sqlite3
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -18,14 +17,10 @@ from tests.store.engines import Engine, Postgres, Sqlite, now
 from tests.store.processes import finished
 from tests.store.saver import version
 
-from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolsetId
-from pegboard.core.model.patterns import Pattern
-from pegboard.core.model.server import InstalledBy
-from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
+from pegboard.core.model.ids import LOCAL_PRINCIPAL
 from pegboard.core.policy.policy import PolicyDecisions
-from pegboard.ports.audit import AuditQuery
 from pegboard.ports.stores import SavedVersion
-from pegboard.store.database import StoreDatabase, StoreError
+from pegboard.store.database import StoreDatabase, StoreError, mask_passwords
 from pegboard.store.open import MIGRATIONS_FOLDER, migrate, open_store, schema_revision
 from pegboard.store.postgres import PostgresDatabase
 from pegboard.store.schema import REVISION, REVISION_TABLE, metadata
@@ -66,52 +61,37 @@ def _told(index: ReflectedIndex) -> object:
 
 @pytest.mark.behaviour("store.migrations", "store.same_contract")
 async def test_migrating_an_empty_database_makes_the_tables_that_the_program_knows(engine: Engine) -> None:
-    migrated = await opened(engine)
-    await migrate(migrated, step_by_step=True)
-    async with migrated.read_transaction() as connection:
+    database = await opened(engine)
+    await upgraded(database)
+    async with database.read_transaction() as connection:
         drift = await connection.run_sync(
             lambda sync: compare_metadata(
                 MigrationContext.configure(sync, opts={"version_table": REVISION_TABLE}), metadata
             )
         )
         by_migration = await connection.run_sync(described)
-    async with migrated.write_transaction() as connection:
-        await connection.run_sync(metadata.drop_all)
-    async with migrated.write_transaction() as connection:
-        await connection.run_sync(metadata.create_all)
-    async with migrated.read_transaction() as connection:
-        by_program = await connection.run_sync(described)
-    await migrated.engine.dispose()
-    assert drift == []
-    assert by_migration == by_program
-
-
-async def test_in_sqlite_the_migrated_tables_are_the_programs_to_the_letter(tmp_path: Path) -> None:
-    schemas = []
-    for step_by_step in (True, False):
-        engine = Sqlite(tmp_path / f"{step_by_step}.db")
-        database = await opened(engine)
-        await migrate(database, step_by_step=step_by_step)
-        await database.engine.dispose()
-        tables = await engine.run("SELECT name, sql FROM sqlite_master ORDER BY name")
-        rows = await engine.run(f"SELECT * FROM {REVISION_TABLE}")
-        schemas.append(({name: "".join((sql or "").split()) for name, sql in tables}, rows))
-    assert schemas[0] == schemas[1]
-
-
-async def test_a_new_database_is_like_one_that_went_through_every_migration(engine: Engine) -> None:
-    database = await opened(engine)
-    await migrate(database, step_by_step=True)
-    async with database.read_transaction() as connection:
-        by_steps = await connection.run_sync(described)
     async with database.write_transaction() as connection:
         await connection.run_sync(metadata.drop_all)
         await connection.exec_driver_sql(f"DROP TABLE {REVISION_TABLE}")
     await migrate(database)
     async with database.read_transaction() as connection:
-        at_once, told = await connection.run_sync(described), await connection.run_sync(schema_revision)
+        at_once, revision = await connection.run_sync(described), await connection.run_sync(schema_revision)
     await database.engine.dispose()
-    assert (at_once, told) == (by_steps, REVISION)
+    assert drift == []
+    assert (at_once, revision) == (by_migration, REVISION)
+
+
+async def test_in_sqlite_the_migrated_tables_are_the_programs_to_the_letter(tmp_path: Path) -> None:
+    schemas = []
+    for create in (upgraded, migrate):
+        engine = Sqlite(tmp_path / f"{create.__name__}.db")
+        database = await opened(engine)
+        await create(database)
+        await database.engine.dispose()
+        tables = await engine.run("SELECT name, sql FROM sqlite_master ORDER BY name")
+        rows = await engine.run(f"SELECT * FROM {REVISION_TABLE}")
+        schemas.append(({name: "".join((sql or "").split()) for name, sql in tables}, rows))
+    assert schemas[0] == schemas[1]
 
 
 async def test_the_newest_migration_is_the_one_the_program_asks_for() -> None:
@@ -214,13 +194,86 @@ async def test_a_database_that_cannot_hold_every_text_is_refused(postgres: Postg
             pytest.fail("it was opened")
 
 
-async def aged(engine: Engine, reached: str) -> None:
-    """A database as an older program left it."""
+@pytest.mark.behaviour("store.migrations")
+async def test_a_database_from_before_the_first_migration_is_refused_and_left_alone(engine: Engine) -> None:
+    async with open_store(engine.url, clock=now) as store:
+        await store.policy.save(PolicyDecisions(), version(1), by=LOCAL_PRINCIPAL, what="test", at=now())
+    await engine.run(f"UPDATE {REVISION_TABLE} SET version_num = '0019'")
+    await engine.run("DROP TABLE token_requirement")
+    before = await contents(engine)
+    with pytest.raises(StoreError) as refusal:
+        async with open_store(engine.url, clock=now):
+            pytest.fail("it was opened")
+    assert await contents(engine) == before
+    where = f"sqlite:///{engine.path}" if isinstance(engine, Sqlite) else mask_passwords(engine.url)
+    assert str(refusal.value) == (
+        f"{where} was made by a Pegboard from before the first release (schema '0019'; the oldest that can be read is "
+        f"'{REVISION}'). Nothing was changed. Start with an empty store instead: "
+        + (
+            f"mv {engine.path} {engine.path}.old"
+            if isinstance(engine, Sqlite)
+            else "createdb --encoding=UTF8 pegboard_new, and name that database under `store:`"
+        )
+    )
+
+
+async def test_the_command_of_a_refused_file_keeps_it_aside_and_makes_room_for_an_empty_store(tmp_path: Path) -> None:
+    engine = Sqlite(tmp_path / "it's mine" / "pegboard.db")
+    async with open_store(engine.url, clock=now) as store:
+        await store.policy.save(PolicyDecisions(), version(1), by=LOCAL_PRINCIPAL, what="test", at=now())
+    await engine.run(f"UPDATE {REVISION_TABLE} SET version_num = '0001'")
+    with pytest.raises(StoreError) as refusal:
+        async with open_store(engine.url, clock=now):
+            pytest.fail("it was opened")
+    await anyio.run_process(str(refusal.value).rpartition(": ")[2])
+    async with open_store(engine.url, clock=now) as store:
+        assert await store.policy.load() == PolicyDecisions()
+    kept = Sqlite(engine.path.with_name("pegboard.db.old"))
+    assert await kept.run("SELECT version FROM policy_versions") == [(1,)]
+
+
+async def contents(engine: Engine) -> object:
+    """All that is in a database: of a file its bytes, and what lies beside it."""
+    if isinstance(engine, Sqlite):
+        return {path.name: path.read_bytes() for path in engine.path.parent.iterdir()}
     database = await opened(engine)
-    async with database.write_transaction() as connection:
-        await connection.run_sync(lambda sync: command.upgrade(_config(sync), reached))
+    async with database.read_transaction() as connection:
+        rows = {
+            table: (await connection.exec_driver_sql(f"SELECT * FROM {table}")).all()
+            for table in await connection.run_sync(lambda sync: inspect(sync).get_table_names())
+        }
+        shown = await connection.run_sync(described)
     await database.engine.dispose()
-    await engine.run(f"INSERT INTO policy_versions VALUES (1, '{now().isoformat()}', 'local', 'test')")
+    return shown, rows
+
+
+@pytest.mark.behaviour("store.migrations")
+async def test_a_database_of_the_first_migration_gets_those_that_follow_and_keeps_the_rest(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_store(engine.url, clock=now) as store:
+        await store.policy.save(PolicyDecisions(), version(1), by=LOCAL_PRINCIPAL, what="test", at=now())
+    following = tmp_path / "migrations"
+    shutil.copytree(MIGRATIONS_FOLDER, following)
+    (following / "versions" / "v0025_notes.py").write_text(
+        "import sqlalchemy as sa\n"
+        "from alembic import op\n"
+        f"revision, down_revision = '0025', '{REVISION}'\n"
+        "def upgrade():\n"
+        "    op.add_column('policy_versions', sa.Column('note', sa.Text))\n"
+    )
+    monkeypatch.setattr("pegboard.store.open.MIGRATIONS_FOLDER", following)
+    monkeypatch.setattr("pegboard.store.open.REVISION", "0025")
+    async with open_store(engine.url, clock=now) as store:
+        assert await store.policy.load() == version(1)
+    assert await engine.run(f"SELECT version_num FROM {REVISION_TABLE}") == [("0025",)]
+    assert await engine.run("SELECT version, note FROM policy_versions") == [(1, None)]
+
+
+async def upgraded(database: StoreDatabase) -> None:
+    """By Alembic, through every migration."""
+    async with database.write_transaction() as connection:
+        await connection.run_sync(lambda sync: command.upgrade(_config(sync), "head"))
 
 
 def _config(connection: Connection | None = None) -> Config:
@@ -228,70 +281,3 @@ def _config(connection: Connection | None = None) -> Config:
     config.set_main_option("script_location", str(MIGRATIONS_FOLDER).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
-
-
-@pytest.mark.behaviour("store.migrations", "store.secrets")
-async def test_a_database_without_the_table_of_secrets_gets_it_and_keeps_the_rest(engine: Engine) -> None:
-    await aged(engine, "0001")
-    async with open_store(engine.url, clock=now, key=lambda _: bytes(32)) as store:
-        assert await store.policy.load() == PolicyDecisions(version=1)
-        await store.secrets.save("a", b"kept")
-        assert await store.secrets.load("a") == b"kept"
-        assert await store.tickets.list_tickets() == []
-    assert await engine.run(f"SELECT version_num FROM {REVISION_TABLE}") == [(REVISION,)]
-
-
-@pytest.mark.behaviour("store.migrations", "audit.one_stream")
-async def test_calls_of_an_older_program_are_part_of_the_activity(engine: Engine) -> None:
-    await aged(engine, "0002")
-    for number, ended in enumerate(("returned", "pending_approval", "bad_arguments", "cancelled")):
-        await engine.run(
-            "INSERT INTO calls (at, call_id, principal, client, name, ended, said, took_us, argument_bytes,"
-            f" result_bytes) VALUES ({number}, '{number}', 'ann', '', 'read', '{ended}', '', 1, 2, 3)"
-        )
-    async with open_store(engine.url, clock=now, keep_days=None) as store:
-        rows = await store.audit.rows(AuditQuery())
-    assert [(row.kind, row.policy_version, row.argument_tokens) for row in rows] == [
-        ("call", None, None),
-        ("refusal", None, None),
-        ("refusal", None, None),
-        ("call", None, None),
-    ]
-
-
-@pytest.mark.behaviour("store.migrations", "confirmation.standing_ends")
-async def test_standing_permissions_from_before_they_had_an_end_end_30_days_after_they_were_given(
-    engine: Engine,
-) -> None:
-    await aged(engine, "0019")
-    await engine.run(
-        "INSERT INTO consents (id, tool_id, kind, fingerprint, principal, by, at)"
-        " VALUES ('c1', 'mcp:dev~github:write', 'mcp_tool', 'f', 'ann', 'local', '2026-01-02T03:04:05+00:00')"
-    )
-    async with open_store(engine.url, clock=now) as store:
-        decided = await store.policy.load()
-    assert decided.consents["c1"].until == datetime(2026, 2, 1, 3, 4, 5, tzinfo=UTC)
-    assert await engine.run("SELECT until FROM consents") == [("2026-02-01T03:04:05+00:00",)]
-
-
-@pytest.mark.behaviour("store.migrations", "overrides.arguments")
-async def test_overrides_from_before_there_were_arguments_are_kept_and_take_them(engine: Engine) -> None:
-    await aged(engine, "0006")
-    await engine.run(
-        "INSERT INTO tool_overrides (toolset_id, tool_id, kind, place, renderer, enabled, declared)"
-        " VALUES ('dev', '*:*', 'pattern', 0, 'code', FALSE, FALSE)"
-    )
-    row = Override(ToolsetId("dev"), Pattern("*", "*"), renderer="code", enabled=False)
-    before = PolicyDecisions(version=1, overrides=(row,))
-    said = {
-        "path": ArgumentOverride(pin=freeze_json({"a": [None, 1, "${X}"]})),
-        "b": ArgumentOverride(hide=False, description="ä"),
-    }
-    now_said = replace(row, arguments=said, origins={"renderer": InstalledBy(LOCAL_PRINCIPAL, now())})
-    after = PolicyDecisions(version=2, overrides=(now_said,))
-    async with open_store(engine.url, clock=now) as store:
-        assert await store.policy.load() == before
-        await store.policy.save(before, after, by=LOCAL_PRINCIPAL, what="test", at=now())
-    async with open_store(engine.url, clock=now) as store:
-        assert await store.policy.load() == after
-    assert await engine.run(f"SELECT version_num FROM {REVISION_TABLE}") == [(REVISION,)]

@@ -25,6 +25,11 @@ class StoreDatabase(Protocol):
         ...
 
     @property
+    def start_anew_command(self) -> str:
+        """What a person runs to keep this database aside and go on with an empty one."""
+        ...
+
+    @property
     def engine(self) -> AsyncEngine: ...
 
     def read_transaction(self) -> AbstractAsyncContextManager[AsyncConnection]:

@@ -45,8 +45,9 @@ _revision_table: Final = Table(
 _MIGRATION_LOCK: Final = threading.Lock()
 
 
-async def migrate(database: StoreDatabase, *, step_by_step: bool = False) -> None:
-    """A new database gets its tables at once; `step_by_step` makes it go through every migration like an old one."""
+async def migrate(database: StoreDatabase) -> None:
+    """A new database gets its tables at once, an older one by the migrations it lacks. Raises `StoreError` for one that
+    no migration leads from, and leaves it as it is."""
     async with database.read_transaction() as connection:
         if await connection.run_sync(schema_revision) == REVISION:
             return
@@ -55,7 +56,7 @@ async def migrate(database: StoreDatabase, *, step_by_step: bool = False) -> Non
         try:
             async with database.write_transaction() as connection:
                 await database.lock_for_write(connection)
-                await connection.run_sync(_upgrade, database.display_url, step_by_step)
+                await connection.run_sync(_upgrade, database)
         finally:
             _MIGRATION_LOCK.release()
 
@@ -67,16 +68,19 @@ def schema_revision(connection: Connection) -> str | None:
     return None if found is None else str(found)
 
 
-def _upgrade(connection: Connection, where: str, step_by_step: bool) -> None:
+def _upgrade(connection: Connection, database: StoreDatabase) -> None:
     """Looks again, because another process may have migrated while we waited for our turn."""
     found = schema_revision(connection)
-    if found == REVISION:
-        return
+    if found is None:
+        _create_tables(connection, database.display_url)
+    elif found != REVISION:
+        _run_migrations(connection, database, found)
+
+
+def _create_tables(connection: Connection, where: str) -> None:
+    """The newest tables, by the same statements as the migrations end with: a test compares the two."""
     try:
-        if found is None and not step_by_step:
-            _create_tables(connection)
-        else:
-            _run_migrations(connection, where, found)
+        metadata.create_all(connection, checkfirst=False)
     except DBAPIError as error:
         said = str(driver_error(error))
         if "already exists" in said:
@@ -85,16 +89,11 @@ def _upgrade(connection: Connection, where: str, step_by_step: bool) -> None:
                 f"Give Pegboard a database of its own."
             ) from error
         raise
-
-
-def _create_tables(connection: Connection) -> None:
-    """The newest tables, by the same statements as the migrations end with: a test compares the two."""
-    metadata.create_all(connection, checkfirst=False)
     connection.execute(CreateTable(_revision_table))
     connection.execute(_revision_table.insert().values(version_num=REVISION))
 
 
-def _run_migrations(connection: Connection, where: str, found: str | None) -> None:
+def _run_migrations(connection: Connection, database: StoreDatabase, found: str) -> None:
     # Alembic takes a tenth of a second to import and twelve megabytes to keep, and only an old database needs it.
     from alembic import command
     from alembic.config import Config
@@ -103,10 +102,16 @@ def _run_migrations(connection: Connection, where: str, found: str | None) -> No
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS_FOLDER).replace("%", "%%"))
     config.attributes["connection"] = connection
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if found is not None and found not in known:
+    known = sorted(script.revision for script in ScriptDirectory.from_config(config).walk_revisions())
+    if found < known[0]:
         raise StoreError(
-            f"{where} was written by a newer Pegboard (schema {found!r}; this one knows {REVISION!r}). "
+            f"{database.display_url} was made by a Pegboard from before the first release (schema {found!r}; the "
+            f"oldest that can be read is {known[0]!r}). Nothing was changed. Start with an empty store instead: "
+            f"{database.start_anew_command}"
+        )
+    if found not in known:
+        raise StoreError(
+            f"{database.display_url} was written by a newer Pegboard (schema {found!r}; this one knows {REVISION!r}). "
             f"Upgrade Pegboard, or use another data directory."
         )
     command.upgrade(config, "head")

@@ -71,6 +71,10 @@ class PostgresDatabase:
         )
         declare_postgresql_indexes()
 
+    @property
+    def start_anew_command(self) -> str:
+        return "createdb --encoding=UTF8 pegboard_new, and name that database under `store:`"
+
     async def prepare(self) -> None:
         async with self.read_transaction() as connection:
             encoding = (await connection.execute(text("SHOW server_encoding"))).scalar_one()

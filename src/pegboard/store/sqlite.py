@@ -3,6 +3,7 @@
 import errno
 import logging
 import os
+import shlex
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -42,6 +43,10 @@ class SqliteDatabase:
         )
         event.listen(self.engine.sync_engine, "connect", _set_pragmas)
         event.listen(self.engine.sync_engine, "begin", _begin_transaction)
+
+    @property
+    def start_anew_command(self) -> str:
+        return shlex.join(["mv", str(self.path), f"{self.path}.old"])
 
     async def prepare(self) -> None:
         """Make the file, for this user alone: servers' environments may hold secrets. Then turn the log on."""

@@ -1,1 +1,1 @@
-"""One file a revision. A file that was released is never edited: the next change is the next file."""
+"""One file a revision, numbered. A file that was released is never edited: the next change is the next file."""
