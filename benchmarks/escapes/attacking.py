@@ -204,23 +204,32 @@ async def without(world: World, case: Case, seconds: float = _CONTROL_SECONDS, *
     await process.stdin.send(json.dumps({"value": world.value, "code": world.fitted(case.code)}).encode() + b"\n")
     said = bytearray()
     usage, enough = Usage(), anyio.CancelScope()
+    end: dict[str, Any] | None = None
 
     def look() -> None:
         if until_it_works and not set(case.must_not).isdisjoint(used(usage)):
             enough.cancel()
 
-    async with watched(process.pid, usage, look):
-        with anyio.move_on_after(seconds) as late, enough:
-            await _read(process, said)
-    _end(process.pid, usage.seen)
-    await process.wait()
-    await process.aclose()
+    try:
+        async with watched(process.pid, usage, look):
+            with anyio.move_on_after(seconds) as late, enough:
+                async with anyio.create_task_group() as reads:
+                    reads.start_soon(_read, process, said)
+                    await anyio.wait_readable(told)
+                    if (end := _read_end(told)) is not None:
+                        usage.memory = max(usage.memory, end["memory"])
+                        usage.processes = max(usage.processes, end["processes"])
+                        usage.threads = max(usage.threads, end["threads"])
+                        look()
+        _end(process.pid, usage.seen)
+        await process.wait()
+        await process.aclose()
+    finally:
+        os.close(told)
     text = said.decode(errors="replace")
-    end = _end_told(told)
     if end is None:
         calls = max(map(int, re.findall(f"{COUNT}(\\d{{1,9}})\n", text)), default=0)
-        end = {"calls": calls, "is_changed": False, "error": None, "signal": signal.SIGKILL, "threads": 0}
-    usage.threads = max(usage.threads, end["threads"])
+        end = {"calls": calls, "is_changed": False, "error": None, "signal": signal.SIGKILL}
     found = [*observed(world, text, usage, end["calls"], _CONTROL_CALLS - 1, connections)]
     if late.cancelled_caught:
         found.append("hang")
@@ -231,15 +240,12 @@ async def without(world: World, case: Case, seconds: float = _CONTROL_SECONDS, *
     return Seen(tuple(found), text, end["error"], time.monotonic() - began)
 
 
-def _end_told(told: int) -> dict[str, Any] | None:
+def _read_end(told: int) -> dict[str, Any] | None:
     """What the control says at its end; nothing where the attack ended it."""
-    os.set_blocking(told, False)
     try:
         end: dict[str, Any] = json.loads(os.read(told, _MOST_END))
-    except (ValueError, BlockingIOError):
+    except ValueError:
         return None
-    finally:
-        os.close(told)
     return end
 
 

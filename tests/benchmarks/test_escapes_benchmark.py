@@ -7,8 +7,10 @@ from pathlib import Path
 
 import anyio
 import pytest
+from benchmarks.escapes import effects, watching
 from benchmarks.escapes.__main__ import as_text, judged, main, told
-from benchmarks.escapes.cases import read
+from benchmarks.escapes.attacking import without
+from benchmarks.escapes.cases import Case, read
 from benchmarks.escapes.world import world
 from benchmarks.hostile import growth, problems
 from tests.support.fork_server import python
@@ -122,6 +124,25 @@ def test_attacks_on_the_benchmark_itself_end_none(tmp_path: Path) -> None:
     assert [case["id"] for case in cases if not case["held"]] == []
     assert json.loads(as_text(report, True).encode()) == report
     assert "monty X4: held" in as_text(report, False).encode().decode()
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("benchmarks.escapes")
+@pytest.mark.parametrize(
+    ("effect", "code"),
+    [
+        ("procs", "import os\nfor _ in range(60):\n    if os.fork() == 0:\n        os._exit(0)"),
+        ("mem", "bytearray(150 << 20)"),
+    ],
+)
+def test_what_an_attack_uses_is_counted_although_nobody_looked_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, effect: str, code: str
+) -> None:
+    monkeypatch.setattr(watching, "_EVERY", 3_600.0)
+    monkeypatch.setattr(effects, "MOST_MEMORY", 100 << 20)
+    with world(tmp_path / "canary", 0) as made:
+        seen = anyio.run(without, made, Case("X8", "", (effect,), code), 60.0)
+    assert seen.effects == (effect,)
 
 
 @pytest.mark.behaviour("benchmarks.escapes")
