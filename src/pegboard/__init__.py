@@ -1,3 +1,3 @@
-"""Pegboard: one wall for the tools of AI models."""
+"""Pegboard: one gateway and one library for all tools of AI models."""
 
 __version__ = "0.1.0"

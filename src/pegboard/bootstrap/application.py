@@ -1,4 +1,6 @@
-"""A gateway with its store, its servers and the watch over its file: opened whole, and ended together."""
+"""Opens an application: the store, the gateway with its providers, and the watch over the settings file; closes it as a
+whole.
+"""
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,4 +1,4 @@
-"""What a command finds where it is started: the operator's file, the data directory and the store's address."""
+"""The settings file, data directory and store address that a command finds on this machine."""
 
 import hmac
 import logging

@@ -1,4 +1,4 @@
-"""The databases of the board: what the file says of each tied to the engine that speaks to it."""
+"""Optional parts of an application: databases, semantic search and sandboxes, from settings to adapters."""
 
 import hmac
 import logging

@@ -1,4 +1,4 @@
-"""What the command line asks of the composition root."""
+"""What the command line starts: an application in this process, or a client of a running gateway."""
 
 import os
 from collections.abc import AsyncIterator

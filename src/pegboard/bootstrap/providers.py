@@ -1,4 +1,4 @@
-"""The DocSpace of the board: its settings tied to the provider of its tools, and a try of them for the command line."""
+"""Creates the provider of each declared or installed server, and the DocSpace toolsets."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""A gateway that listens: alone on its data directory, at one address, until it is told to end."""
+"""`pegboard serve`: one gateway on its data directory, with all surfaces, until it is stopped."""
 
 import os
 import secrets

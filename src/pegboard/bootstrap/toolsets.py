@@ -1,4 +1,4 @@
-"""What toolsets bring themselves, tied to what runs it: worker processes and containers; and who brings them in."""
+"""Connects toolsets with what runs them (worker processes, containers) and with the installer."""
 
 import logging
 import os

@@ -1,1 +1,1 @@
-"""Settings: the operator's file with its references and places, and the server lists of other clients."""
+"""Settings: pegboard.yaml, toolset.yaml, and server lists of other MCP clients."""

@@ -1,4 +1,4 @@
-"""The databases that the file declares, and where each of them is once its references are followed."""
+"""Database sections of pegboard.yaml, and the location of each database after references are resolved."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""From what the keys say to what the core knows: servers, toolsets, selection, denials and grants with their places."""
+"""From parsed keys to core values: servers, toolsets, selection, denials and grants, each with its line."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""DocSpace on the board: its toolsets as the file declares them, or else as the environment does."""
+"""DocSpace toolsets from pegboard.yaml or from the `DOCSPACE_*` environment variables."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

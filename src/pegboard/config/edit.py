@@ -1,4 +1,5 @@
-"""A setting written into the operator's file by a person at the pages: only some, and only what the file then takes.
+"""Edits a setting in pegboard.yaml for the web UI, if the file stays valid. Never a setting that starts a program,
+opens a port, names a secret or opens tools.
 
 Never what starts a program, opens a port, names a secret or lets tools through: that is for whoever edits the file.
 """

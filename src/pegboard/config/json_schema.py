@@ -1,4 +1,4 @@
-"""The JSON Schema of toolset.yaml, for editors. Written out by: python -m pegboard.config.json_schema"""
+"""JSON Schemas of toolset.yaml and pegboard.yaml, for editors: `python -m pegboard.config.json_schema`."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What will not work, though nothing is wrong with the file: what is without fault must work all the same."""
+"""Warnings about settings that are valid but have no effect. They never stop anything."""
 
 from collections.abc import Collection, Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""A server as it may be shown: references as they are, and nothing that could be a secret."""
+"""Servers for display: references as written, secrets masked."""
 
 import re
 from bisect import bisect_left, bisect_right

@@ -1,4 +1,4 @@
-"""From what a file says under `overrides` to the overrides of the core, each field with its line."""
+"""`overrides` of pegboard.yaml as overrides of the core, each field with its line."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Where things lie on this machine: the operator's file, the data directory, the running gateway's address."""
+"""Paths on this machine: settings file, data directory, address file of the running gateway; locks and permissions."""
 
 import codecs
 import errno

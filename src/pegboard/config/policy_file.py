@@ -1,4 +1,5 @@
-"""A text of decisions, read: all of it, or everything that is wrong with it, each with where it stands.
+"""Reads an exported policy, or returns all its problems with their lines. An approval applies to the tool definition
+beside it; its fingerprint must match.
 
 An approval holds for the one spec that stands beside it. A fingerprint that is not the spec's own is a mistake.
 """

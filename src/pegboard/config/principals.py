@@ -1,4 +1,4 @@
-"""The callers of the MCP endpoint as the file names them: their tokens, kept as hashes, and their toolsets."""
+"""Callers declared in pegboard.yaml: hashes of their tokens, and their toolsets."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Where each setting comes from: the file with its line, the environment, or nobody's word and so the default.
+"""Where each setting comes from: a line of the file, the environment, or the default. Secrets are masked.
 
 Values are shown as they may be: what could be a secret is masked, references stay what they are.
 """

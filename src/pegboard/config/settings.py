@@ -1,4 +1,4 @@
-"""The settings of one gateway, from pegboard.yaml: all of them, or everything that is wrong with the file."""
+"""Loads pegboard.yaml: all settings of a gateway, or all problems of the file."""
 
 import hashlib
 import os

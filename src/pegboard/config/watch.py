@@ -1,4 +1,4 @@
-"""The files that `${file:path}` references stand for: which there are, and whether what they hold has changed."""
+"""Watches the settings file and the files that `${file:path}` references name."""
 
 import hashlib
 import os

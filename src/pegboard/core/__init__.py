@@ -1,4 +1,5 @@
-"""Pure values and total functions: what a tool is, what people decided, and which tools a caller gets.
+"""Pure values and total functions: tools, decisions, and which tools a caller gets. Standard library only; no clock, no
+files, no network, no logging.
 
 Standard library only. Nothing here waits, reads a clock, logs or touches the outside.
 """

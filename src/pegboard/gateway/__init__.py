@@ -1,1 +1,1 @@
-"""Holds what is, applies what people decide, and carries calls through. Reaches the world through `ports` only."""
+"""The running gateway: state, commands and calls. Reaches the outside through `ports` only."""

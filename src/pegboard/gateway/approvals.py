@@ -1,4 +1,4 @@
-"""Since when each tool waits for a person: noted as soon as it is seen, kept beyond the process."""
+"""Since when each tool waits for a review."""
 
 import logging
 from collections.abc import Collection, Mapping

@@ -1,4 +1,5 @@
-"""Whether the values that overrides put into arguments can be used: references read, and held against what tools take.
+"""Whether the values that overrides put into arguments can be used. Checked when a listing or the policy changes, and
+again for each call.
 
 Looked at when a listing or the policy changes, and again when a call was refused for it; never in a call that runs.
 """

@@ -1,4 +1,4 @@
-"""The board: holds the catalogue and the policy, swaps them whole, and remembers what it resolved for whom."""
+"""The board: the current catalogue and policy, and caches of what was resolved from them."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Mapping

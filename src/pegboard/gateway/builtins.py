@@ -1,4 +1,4 @@
-"""The gateway's own tools on the board: which of them hang there now, and who runs a call of one.
+"""The gateway's own tools as one provider, so that all decisions apply to them too.
 
 They are listed as one source, so that whatever is decided over tools is decided over them by the same rules.
 """

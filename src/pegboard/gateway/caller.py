@@ -1,4 +1,4 @@
-"""One call, start to end: admitted or refused, carried to its provider, recorded."""
+"""Executes one call: admits or refuses it, runs it at its provider, records it."""
 
 import logging
 from asyncio import CancelledError

@@ -1,4 +1,4 @@
-"""Which nouns of the gateway changed, told to whoever shows them: no data, so whoever hears a stroke asks again."""
+"""Tells subscribers which topics changed, without data."""
 
 import logging
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,5 @@
-"""Asking a person about one call: by a standing permission, through the caller's own client, else by a ticket.
+"""Confirms one call: by a standing permission, in the caller's client, or by a ticket. Does not wait for tickets: the
+caller returns.
 
 Nobody waits here for a ticket: the caller is told of it and comes back.
 """

@@ -1,4 +1,4 @@
-"""What is wrong with the board now, and the one command that mends each thing."""
+"""Everything that is wrong with the board now, each with the command that fixes it."""
 
 import shlex
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
-"""Search by meaning over the board: vectors read from the store or made in the background, asked beside a query.
+"""Semantic search over the board: vectors from the store or computed in the background. Nothing is loaded before the
+first search.
 
 Nothing is loaded, read or made before somebody searches.
 """

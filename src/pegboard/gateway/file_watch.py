@@ -1,4 +1,4 @@
-"""Following the operator's file: what a good edit says is on the board at once, and a broken one is told."""
+"""Applies edits of the settings file; a broken edit changes nothing and is reported."""
 
 import logging
 import os

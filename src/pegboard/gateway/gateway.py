@@ -1,4 +1,4 @@
-"""The gateway as one thing: its board, its running providers, its operator and its caller, and the tasks between."""
+"""Assembles a gateway: board, providers, operator, callers, and the background tasks between them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""The watch over the store: what other processes decide, and whether it answers at all."""
+"""Watches the store: changes by other processes, and whether it answers."""
 
 import gc
 import logging

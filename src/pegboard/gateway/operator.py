@@ -1,4 +1,4 @@
-"""One command, start to end: applied to the policy, saved, and only then on the board."""
+"""Runs a command of an operator: applies it to the policy, saves, and publishes the result."""
 
 import logging
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A call that a presentation answers itself: recorded like any other, though no provider had a part in it."""
+"""Records calls that a presentation answers itself, without a provider."""
 
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable

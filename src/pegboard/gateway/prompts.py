@@ -1,4 +1,4 @@
-"""What a model would be sent of the board as it is: capabilities, the search before its first turn, the prompt."""
+"""The prompt that a model would get for the board as it is."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The providers that are running: one for each server that should run, in a task of its own."""
+"""The provider registry: one task for each server that should run."""
 
 import logging
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A record looked at later: where its time went, what it called in its turn, and what would be decided now."""
+"""Details of an audit record: its timeline, nested calls, and what would be decided now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

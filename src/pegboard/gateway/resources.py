@@ -1,4 +1,4 @@
-"""Resources that clients follow: one subscription at the source for each, however many clients follow it."""
+"""Subscriptions to resources: one at each server, however many clients follow it."""
 
 import logging
 from collections.abc import Awaitable, Iterator, Sequence

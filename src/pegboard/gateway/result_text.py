@@ -1,4 +1,4 @@
-"""How a call ended, as a text for the model: what its tool answered, or what was refused, why, and what to do."""
+"""The outcome of a call as text for a model."""
 
 import json
 from typing import assert_never

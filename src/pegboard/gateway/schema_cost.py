@@ -1,4 +1,4 @@
-"""How many ways lead through a schema: what a check may cost at most, known before it is begun."""
+"""An upper bound for the cost of validating against a schema, known before validation."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

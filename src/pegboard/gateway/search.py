@@ -1,4 +1,4 @@
-"""Search over the board: an index of everything on it, kept up to date part by part, asked for one view at a time."""
+"""Tool search over the board: an index that is updated per listing and queried per view."""
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Bells without data: many may listen, each hears at least one stroke after every change."""
+"""Change signals without data: every subscriber wakes at least once after each change."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""The gateway's own tool `pegboard_ticket`: waits for the decision about a ticket, and runs its call after a yes."""
+"""The built-in `pegboard_ticket`: waits for the decision about a ticket, and runs its call after a yes."""
 
 import json
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""Where a person decides: lists the calls that wait, allows or denies one, and gives standing permissions."""
+"""Lists tickets, records decisions, and creates standing permissions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

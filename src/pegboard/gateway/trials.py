@@ -1,6 +1,4 @@
-"""Servers that are looked at before anybody adds them: each started apart, under a name that nothing else has, and
-ended again. Nothing is saved; what was seen is remembered for a while, so that a person can say that they saw it.
-"""
+"""Starts a server once before it is added, to show its tools. Nothing is saved; the result is kept for a short time."""
 
 import hashlib
 import logging

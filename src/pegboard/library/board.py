@@ -1,4 +1,4 @@
-"""A gateway around functions of your own: the same gate, the same checks and the same words as behind MCP."""
+"""A board in your own program: its functions as tools, with the same checks as behind MCP."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence

@@ -1,1 +1,1 @@
-"""What the gateway asks of the world. Adapters implement these; the core never sees them."""
+"""What the gateway needs from outside, as protocols. Adapters implement them."""

@@ -1,4 +1,4 @@
-"""What happened, written down and asked for again."""
+"""The audit: recording calls and decisions, and querying them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

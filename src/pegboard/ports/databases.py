@@ -1,4 +1,4 @@
-"""Databases that models may ask: one engine a source, which guards, runs and caps by its own means."""
+"""Database engines for `execute_sql` and `search_schemas`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

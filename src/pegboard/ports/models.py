@@ -1,4 +1,4 @@
-"""Texts as vectors: how the gateway has them made, and where they are kept."""
+"""Model servers, and encoders that compute embeddings."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager

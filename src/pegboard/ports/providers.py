@@ -1,4 +1,4 @@
-"""Where tools come from, and who calls them."""
+"""Providers of tools, and the client behind a call."""
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Calls that wait for a person, over every process."""
+"""Stores: policy, tickets, consents, runs, sessions, secrets and others."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a server says, fit for a terminal: its words on one line, and the last lines of its error stream."""
+"""Output of child processes: safe lines for a terminal, the log tail, and the filter for secrets."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Whole numbers as models write them: exact at any length that Python reads from text."""
+"""Integers in model outputs, exact at any length."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Families of models: what each was trained to write, and what is known of those whose names do not tell it.
+"""Model families and what each was trained to write. `models` in pegboard.yaml adds to it.
 
 Who knows better says so under `models` in pegboard.yaml.
 """

@@ -1,4 +1,4 @@
-"""Python literals as models write them: read in one pass without ever being run, and written so that they read back."""
+"""Python literals in model outputs: parsed in one pass without evaluation, and written."""
 
 import json
 import re

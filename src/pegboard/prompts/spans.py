@@ -1,4 +1,4 @@
-"""A block of code that is one call and nothing else, of a tool that no program can call by itself."""
+"""A code block that is exactly one call of a tool that programs cannot call."""
 
 import ast
 import re

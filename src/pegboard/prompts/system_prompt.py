@@ -1,4 +1,4 @@
-"""The system prompt, part by part in one order, each part with its reason and its cost, within a hard budget."""
+"""The system prompt: parts in a fixed order, each with its reason and cost, within a budget."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

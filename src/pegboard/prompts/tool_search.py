@@ -1,4 +1,4 @@
-"""The search before a model's first turn: what it brings into the prompt, and the reason of each decision."""
+"""The automatic search before a model's first turn, with the reason of each decision."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

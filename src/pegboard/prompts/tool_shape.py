@@ -1,4 +1,4 @@
-"""tool_search as a model is told of it in a prompt."""
+"""How a prompt describes a tool and `tool_search`."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,4 @@
-"""Arguments as the tool's schema has them, where there is one reading alone: "3" for an integer, "true" for a boolean,
-a list in a string for an array. What could be meant twice stays as the model wrote it, and validation tells of it.
-"""
+"""Converts arguments to the types of the schema where there is only one reading, such as "3" for an integer."""
 
 import json
 import re

@@ -1,1 +1,1 @@
-"""Where tools come from: one package a kind of source, and none knows another."""
+"""Where tools come from: one package for each kind of source. None imports another."""

@@ -1,4 +1,4 @@
-"""Two providers of one source as one: a toolset may bring Python functions and commands in containers."""
+"""Two providers as one: for toolsets with Python functions and container commands."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final

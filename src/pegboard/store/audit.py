@@ -1,4 +1,4 @@
-"""The record of calls and decisions: taken at once, written in batches by a task of its own, and kept for a while."""
+"""The audit: records are buffered, written in batches, and pruned after their retention time."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""One call's record, or one decision, to its row: the little that is taken at once, and the rest when it is written."""
+"""Audit records as rows: the little that is captured at once, and the rest at write time."""
 
 import json
 import re

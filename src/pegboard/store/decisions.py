@@ -1,4 +1,4 @@
-"""Switches, approvals, overrides, grants and confirmations of principals, to row and back."""
+"""Switches, approvals, overrides, grants and confirmations as rows."""
 
 import hashlib
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Servers and toolsets that people installed, to row and back."""
+"""Installed servers and toolsets as rows."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace

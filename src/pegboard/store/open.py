@@ -1,4 +1,4 @@
-"""Opening a store by its URL: choose the engine, bring the tables up to date, start the audit."""
+"""Opens a store by its URL: engine, migrations, audit."""
 
 import threading
 from collections.abc import AsyncIterator

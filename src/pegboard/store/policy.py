@@ -1,4 +1,4 @@
-"""Which table keeps which part of `Decided`, and what of it differs between two of them."""
+"""Loads and saves the policy: only the differences are written."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress

@@ -1,4 +1,4 @@
-"""Suspended programs in the database: kept encrypted, and gone on with once, whoever else is at it.
+"""Suspended programs in the database, encrypted; each continues once.
 
 What is kept of one takes room until it goes on, or until its tickets have lapsed; and there is only so much of it.
 """

@@ -1,4 +1,4 @@
-"""The tables, as this program knows them. A change here needs a migration in `migrations/versions`."""
+"""The tables. A change here needs a migration in `migrations/versions`."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Vectors of tools in the database: made once, for every replica, and gone when nobody has used them for long."""
+"""Saved queries and embedding vectors in the database."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence

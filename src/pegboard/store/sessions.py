@@ -1,4 +1,4 @@
-"""API tokens, to row and back; and when each was used last, which is no decision and has no version."""
+"""Browser sessions, API tokens and their last use as rows."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence

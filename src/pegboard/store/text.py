@@ -1,4 +1,4 @@
-"""Texts as both engines can hold them. Servers and people may send any text; no text may make a save fail."""
+"""Text that both engines can store, whatever servers and people send."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Tickets in the database: asked for, decided and used, each step once, whoever else is at it.
+"""Tickets and consents in the database: each step is one statement, so it happens once.
 
 A step is one statement that names the state it comes from, so of two that race one finds nothing to do.
 """

@@ -1,4 +1,4 @@
-"""Rows as the engine holds them, whatever stands in their columns: SQLite enforces no type, and files can be edited."""
+"""Finds rows that cannot be read."""
 
 import json
 from collections.abc import Iterator, Sequence

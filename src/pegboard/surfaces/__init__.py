@@ -1,1 +1,1 @@
-"""Translate and nothing else: none knows another, none imports providers or store, none decides."""
+"""Surfaces translate between the gateway and clients. They decide nothing and do not import each other."""

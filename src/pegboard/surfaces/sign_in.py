@@ -1,4 +1,4 @@
-"""The pages for a person who signs in to a server: out to the server's own page, back here, and a word at the end."""
+"""Web pages of the OAuth sign-in to a server."""
 
 from collections.abc import Callable
 from html import escape

@@ -1,4 +1,4 @@
-"""Plain Python functions as tools: described by their annotations and docstring, called with what those ask for."""
+"""Plain Python functions as tools, described by their annotations and docstrings."""
 
 from pegboard.tools.context import Secrets, ToolContext
 from pegboard.tools.function import FunctionTool, describe_function

@@ -1,4 +1,4 @@
-"""What a running tool may ask for: where it works, how to tell how far it is, and the secrets it declared."""
+"""`ToolContext`: the workspace, progress, log, secrets and cancellation of a running tool."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a function gives back: text for a model, and where its type is known, the same as data with a schema."""
+"""A function as a tool: its description, and its return value as a result."""
 
 import inspect
 import math

@@ -1,4 +1,4 @@
-"""What an author may say of a tool beyond its signature. A function without any mark is a tool just as well."""
+"""`@tool`: metadata beyond the signature. Functions without it are tools too."""
 
 import inspect
 from collections.abc import Callable, Mapping

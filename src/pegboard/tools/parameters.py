@@ -1,4 +1,4 @@
-"""What a function asks for: the schema that a model is shown, and arguments made into what the annotations say."""
+"""Parameters of a function: their JSON Schema, and arguments converted to their annotations."""
 
 import inspect
 import sys

@@ -1,1 +1,1 @@
-"""Toolsets on their way in: archives and folders that nobody vouches for, looked at before anything is written."""
+"""Toolsets before they are imported: archives and folders, checked before anything is written."""

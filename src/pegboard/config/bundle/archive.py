@@ -1,4 +1,4 @@
-"""A ZIP archive, judged by its table of contents: nothing of it is unpacked before all of that is sound."""
+"""ZIP archives: the table of contents is checked before anything is unpacked."""
 
 import re
 import stat

@@ -1,5 +1,5 @@
-"""A folder that is a Git checkout: what of it Git ignores, and which commit it is at. Git itself is asked, if there is
-one; nothing is fetched, and no remote is looked at.
+"""Folders that are a Git checkout: ignored files and the current commit. Runs `git` if it is installed; fetches
+nothing.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""A bundle laid out in a folder of its own, whole or not at all. What is installed is looked at only after that."""
+"""Unpacks a bundle into a new folder, completely or not at all."""
 
 import os
 import shutil

@@ -1,1 +1,1 @@
-"""The server lists of other clients: where they are, and what they say in our words."""
+"""Server lists of other MCP clients: where they are, and their entries as our settings."""

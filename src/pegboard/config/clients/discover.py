@@ -1,4 +1,4 @@
-"""Where each client keeps its list, and reading it. Everything about the machine is handed in."""
+"""Finds and reads the server list of each client. Paths and environment are passed in."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

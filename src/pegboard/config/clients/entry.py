@@ -1,4 +1,4 @@
-"""One entry of another client's list, as a server of ours."""
+"""One entry of another client's server list as a server of pegboard.yaml."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Servers as a piece of pegboard.yaml, without a secret in it: what may be one becomes a reference."""
+"""Servers as a piece of pegboard.yaml, in which secrets are replaced by references."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,4 +1,5 @@
-"""What a person pasted, as servers of ours: an address, a command line, or a piece of any client's list.
+"""Servers from pasted text: an address, a command line, or part of any client's list. Problems name the line of the
+text. Nothing is started or looked up.
 
 Told like a file: every problem says at which line of the text it is and what to do. Nothing is started or looked up.
 """

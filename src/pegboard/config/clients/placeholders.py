@@ -1,4 +1,4 @@
-"""The placeholders other clients know, in our words: `${env:X}`, `${input:x}`, `${userHome}` and their like."""
+"""Placeholders of other clients (`${env:X}`, `${input:x}`, `${userHome}`) as our references."""
 
 import os
 import re

@@ -1,1 +1,1 @@
-"""The keys of pegboard.yaml, section by section: names, field types and what each does. No file is read here."""
+"""The keys of pegboard.yaml, section by section: names, types and descriptions. Reads no file."""

@@ -1,4 +1,4 @@
-"""The keys of an override in pegboard.yaml: what a tool looks like, and what is said of its parameters."""
+"""Keys about access: callers, tokens, grants, denials, overrides."""
 
 from dataclasses import dataclass, replace
 from ipaddress import ip_network

@@ -1,4 +1,4 @@
-"""The keys of `prompts` and `models`: what models are told of the tools on the board, and what is known of models."""
+"""Keys about prompts, models, chat, search, code mode and presentations."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Every key of pegboard.yaml: its shape and its meaning. The loader, the JSON Schema and the docs' test read this."""
+"""All keys of pegboard.yaml. The loader, the JSON Schema and the docs use this."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The keys of `docspace`: where it is, as whom it is asked, and which of its tools are on the board."""
+"""Keys about where tools come from: servers, toolsets, DocSpace, databases, containers."""
 
 from typing import Final
 

@@ -1,1 +1,1 @@
-"""toolset.yaml, the manifest of a toolset: read, checked against the toolset's files, and written again."""
+"""toolset.yaml, the manifest of a toolset: read, checked against the files, and written."""

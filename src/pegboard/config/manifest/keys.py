@@ -1,4 +1,4 @@
-"""Every key of toolset.yaml: its shape and its meaning. The reader, the JSON Schema and the docs' test read this."""
+"""All keys of toolset.yaml. The reader, the JSON Schema and the docs use this."""
 
 import math
 import re

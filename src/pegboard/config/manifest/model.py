@@ -1,4 +1,4 @@
-"""A toolset as its manifest describes it: what it brings, what it asks for, and what it changes of its tools."""
+"""A toolset as its manifest describes it."""
 
 import os
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""What a manifest changes of its tools: what each tool says beside its entrypoint, and `tool_overrides` on top."""
+"""Reads toolset.yaml into a `Manifest`, or returns all its problems."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Placeholders for secrets: a manifest is shared, so where one holds a secret, its written form asks for it by name."""
+"""Replaces secrets in a manifest by placeholders before it is shared."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""A new toolset: a small folder that works as it is, for people to change into their own."""
+"""The files of a new toolset (`pegboard toolset new`)."""
 
 import re
 from collections.abc import Mapping

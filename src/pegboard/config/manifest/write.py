@@ -1,4 +1,4 @@
-"""A manifest as the text of a toolset.yaml: always the same for the same manifest, and without secrets."""
+"""Writes a manifest as toolset.yaml: equal text for equal manifests, without secrets."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,1 +1,1 @@
-"""A small library for declaring keys: field types, sections, and trees of values that know their lines."""
+"""Field types, sections and value trees with line numbers, from which the keys are declared."""

@@ -1,4 +1,4 @@
-"""A document as a tree in which every value knows its line. Nothing here knows what a key means."""
+"""A document as a tree in which every value knows its line, and the problems found in it."""
 
 import re
 from collections.abc import Collection, Container, Iterable, Iterator

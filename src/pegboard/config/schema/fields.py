@@ -1,4 +1,4 @@
-"""What a value may look like. One description reads a node, tells what is wrong with it, and writes its JSON Schema."""
+"""Field types: each reads a node, reports what is wrong, and writes its JSON Schema."""
 
 import math
 import re

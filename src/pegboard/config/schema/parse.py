@@ -1,4 +1,4 @@
-"""YAML, read into a tree. Anchors, aliases and merges are understood; tags that would build objects are not."""
+"""Parses YAML into a tree with lines. Anchors, aliases and merges work; tags that construct objects do not."""
 
 import json
 import re

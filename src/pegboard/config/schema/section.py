@@ -1,4 +1,4 @@
-"""A section of the settings: a map whose keys are known. Every key has its shape and says what it is for."""
+"""A section: a map with known keys, each with a type and a description."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""One call's life: asked for, then admitted or refused; if admitted, exactly one outcome; always one record."""
+"""A call: admitted or refused; if admitted, one outcome; always one audit record."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""A program that waits for a person: what is kept of it until somebody decides."""
+"""Programs of code mode as values: started runs and suspended runs."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A ticket: one call that waits for a person's decision, what can become of it, and the words about it."""
+"""Tickets: a call that waits for a person, the steps it can take, and its messages."""
 
 import hashlib
 from collections.abc import Iterable, Mapping

@@ -1,1 +1,1 @@
-"""Everything an operator can do, as commands with one function that applies them to the policy."""
+"""Everything an operator can do, as commands, and the function that applies them to the policy."""

@@ -1,6 +1,4 @@
-"""Commands about who may come in: making and revoking tokens, forgetting a principal with all that it had, and whether
-its clients may confirm calls.
-"""
+"""Commands about tokens and principals."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

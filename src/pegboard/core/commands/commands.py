@@ -1,4 +1,4 @@
-"""All that a person can do to the policy. A surface makes a command; `apply` says what the policy becomes."""
+"""All commands, and `apply_command`, which makes a new policy from the old one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

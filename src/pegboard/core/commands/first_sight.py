@@ -1,4 +1,4 @@
-"""Which servers should run, and what their first sight means: decided here, so that nothing outside decides it."""
+"""Which servers should run, and what the first tool list of a server approves."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""What becomes of unreadable rows when people decide again, and the command that deletes them."""
+"""The command that deletes unreadable rows, and how other commands treat them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace

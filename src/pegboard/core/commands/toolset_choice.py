@@ -1,4 +1,4 @@
-"""Which tools of a toolset are in it, by two lists of what to include and to exclude: people's `enabled` overrides."""
+"""Include and exclude lists of a toolset, as `enabled` overrides."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

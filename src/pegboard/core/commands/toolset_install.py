@@ -1,4 +1,4 @@
-"""Toolsets that people import: what comes of importing one, of importing it again, and of removing it."""
+"""Installs, updates and removes a toolset in the policy."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

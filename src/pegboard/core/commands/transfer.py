@@ -1,4 +1,4 @@
-"""What people decided, carried from one board to another: all of it but what cannot travel in a text.
+"""Exports the decisions of a board and imports them into another. Toolset files are exported separately.
 
 Toolsets that were imported have files, and are carried by their own export; what was decided about them travels here.
 """

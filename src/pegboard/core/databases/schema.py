@@ -1,4 +1,4 @@
-"""A table as whoever writes a statement needs it: its name in quotes, its columns, keys and joins, and an example."""
+"""Tables for people who write SQL: quoted names, columns, keys, joins, and an example statement."""
 
 import re
 from collections import defaultdict

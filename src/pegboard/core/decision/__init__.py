@@ -1,1 +1,1 @@
-"""The one decision: which tools a caller gets now, by which rules, and why a tool is missing."""
+"""The decision: which tools a caller gets now, by which rules, and why a tool is missing."""

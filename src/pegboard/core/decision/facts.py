@@ -1,6 +1,4 @@
-"""What the policy says of a tool's server, overrides and approval: the rules and those who explain ask here.
-
-Nothing here is a verdict: whether a tool is open is decided by all rules together."""
+"""Facts of the policy about one tool: its server, overrides and approval. Not a verdict: the rules decide."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Servers that have not listed their tools yet, and which names may turn out to be theirs."""
+"""Servers that have not listed their tools yet, and names that may be theirs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

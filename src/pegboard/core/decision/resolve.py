@@ -1,4 +1,4 @@
-"""The one question of the whole product: for this caller, now, which tools are open, and why not the others?"""
+"""`resolve(catalogue, policy, view)`: a verdict for every tool."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""The rules. A rule can lock a tool, or say nothing; no rule can unlock what another one locked."""
+"""The rules. Each locks a tool or says nothing; none unlocks what another one locked."""
 
 from collections.abc import Callable
 from typing import Final, TypeAlias, assert_never

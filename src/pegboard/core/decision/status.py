@@ -1,4 +1,4 @@
-"""Why a tool is locked: a closed list with a total precedence; each reason has one sentence and one remedy."""
+"""Why a tool is locked: statuses in their order of precedence; each reason has one sentence and one remedy."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Names of tools in settings that no tool has: which entries they are, and which tools a denial may mean (ADR 16)."""
+"""Names in settings that no tool has, and which tools a misspelled denial may mean (ADR 16)."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Why a tool is absent from a view, and what brings it there: for operators, because an agent is not told of it."""
+"""Why a view leaves a tool out, for operators: the sentence and the remedy."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The wall: every tool of a view with its state and its cost, in one order, and what that sums up to."""
+"""The dashboard: every tool of a view with its state and token cost, sorted, with totals."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter

@@ -1,6 +1,4 @@
-"""Overrides that do not fit what they are about: a tool that is gone, a parameter it lacks, a configuration it cannot
-take. They are told, never applied in part unsaid.
-"""
+"""What an override changes of a tool, and overrides that do not apply."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

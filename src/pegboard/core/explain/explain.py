@@ -1,4 +1,4 @@
-"""Why a tool is where it is: every step of the decision and what it said, by the code that decides."""
+"""Why a tool has its verdict: each step of the decision with its result."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a wall shows of a verdict: one of five states, and the one thing that a person can do to open the tool."""
+"""The state of a tool on the dashboard, and the one action that opens it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What an edit of the operator's file changed, as a short list in words: names and keys, never values of theirs."""
+"""The difference between two policies for a caller, and between two settings files in words."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,1 +1,1 @@
-"""JSON as values, kept as text until somebody looks at it."""
+"""JSON values, kept as text until they are read."""

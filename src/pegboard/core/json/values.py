@@ -1,6 +1,4 @@
-"""How deep a JSON text is nested and how many values it has: found without building anything, and in pieces, so that
-other threads get on.
-"""
+"""JSON types; the nesting depth and number of values of a JSON text without parsing it; lazy JSON objects."""
 
 import json
 import re

@@ -1,1 +1,1 @@
-"""The nouns that everybody imports: ids, tools, servers, toolsets, principals, settings."""
+"""The nouns that everything imports: ids, tools, servers, toolsets, principals, settings."""

@@ -1,4 +1,4 @@
-"""Everything that could be on the board: each provider's state, and the tools it last listed."""
+"""All listings: what each provider offers, and its health."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

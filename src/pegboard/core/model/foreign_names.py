@@ -1,4 +1,4 @@
-"""Names of Plugable and mcpproxy for what Pegboard has under another name: for a hint where one of them is unknown."""
+"""Names that Plugable and mcpproxy use for our settings and tools, for hints about unknown names."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping

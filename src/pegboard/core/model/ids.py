@@ -1,4 +1,4 @@
-"""Names of things: toolsets, servers, tools, principals. Each is parsed once, at the edge, and never split again."""
+"""Ids of toolsets, servers, tools and principals. Each is parsed once."""
 
 import re
 from dataclasses import dataclass, field

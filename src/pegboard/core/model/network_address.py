@@ -1,4 +1,4 @@
-"""Where an address of the internet protocol leads: outside, into a private network, to this machine, or nowhere."""
+"""Whether an IP address is public, private, loopback or reserved."""
 
 from enum import Enum, auto
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address

@@ -1,4 +1,4 @@
-"""The launch filter: by pattern, the built-ins, servers and tools that one launch is about. It only takes away."""
+"""Patterns `scope:name`, and the launch filter."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

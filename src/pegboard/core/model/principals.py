@@ -1,4 +1,4 @@
-"""What a token lets its holder do: look, call tools, run the board, say who may. A call is no part of the others."""
+"""Principals, API tokens and their scopes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Python that agents and bundles wrote, parsed in this process without a word of its warnings in the operator's log."""
+"""Parses Python from agents and bundles without letting its warnings reach the log."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""How people point at tools: by id, by name, by toolset, by server, by pattern; and finding what is meant."""
+"""References to tools by id, name, toolset, server or pattern, and near matches for unknown ones."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A command that cannot be carried out, and why."""
+"""A command that cannot be carried out, and the reason."""
 
 from dataclasses import dataclass
 

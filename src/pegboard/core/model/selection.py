@@ -1,4 +1,4 @@
-"""Which tools are chosen: start from toolsets, add the enabled, take away the disabled. The same way at every level."""
+"""`Selection` (toolsets + enabled - disabled) and `View` (the caller and the request)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,4 +1,5 @@
-"""An MCP server as people declare or install it: how to reach it, and what they allow of it.
+"""An MCP server as people declare or install it: its connection and what they allow. The toolset's own tools use the
+same type, with `OwnTools` as connection.
 
 The tools that a toolset brings itself are one too, to everything that people decide: `Own` is how they are reached.
 """

@@ -1,4 +1,4 @@
-"""Code mode in values: which Python programs run in, how far they may go, and the tool that runs them."""
+"""Operator settings for prompts, presentations and code mode."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

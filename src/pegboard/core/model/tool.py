@@ -1,4 +1,4 @@
-"""A tool as its provider describes it, and the fingerprint of everything a model is shown of it."""
+"""A tool as its provider describes it, and its fingerprint."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Versions of toolsets, as people write them: which of two is the later."""
+"""Toolsets, and the order of their versions."""
 
 import re
 from dataclasses import dataclass

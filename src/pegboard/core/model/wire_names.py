@@ -1,4 +1,4 @@
-"""Wire names: what a client or model sees. Legal, unique, stable, and never moved from one tool to another unsaid."""
+"""Wire names: legal, unique, stable; they never move from one tool to another."""
 
 import hashlib
 import re

@@ -1,1 +1,1 @@
-"""What overrides say of a tool and do to its schema. Below the policy."""
+"""Overrides, and what they do to the schema of a tool. Below the policy."""

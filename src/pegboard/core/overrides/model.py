@@ -1,4 +1,4 @@
-"""What people change of a tool's appearance and behaviour, by id or pattern; field by field the most specific wins."""
+"""Overrides by id or pattern; field by field the most specific one wins."""
 
 import json
 import unicodedata

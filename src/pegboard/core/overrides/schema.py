@@ -1,4 +1,5 @@
-"""A tool as callers see it after an override of its parameters, and the whole arguments that its server gets.
+"""A tool's schema as callers see it, and the complete arguments for its server. A pinned argument that the schema
+cannot express is reported as inapplicable.
 
 What a schema cannot express without a parameter is told, never passed over: a pin that does not hold is no pin.
 """

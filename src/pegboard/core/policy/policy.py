@@ -1,4 +1,4 @@
-"""What people decided. One immutable value: what a file declares below, what people changed at run time on top."""
+"""The policy: one immutable value of declared settings and stored decisions."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping

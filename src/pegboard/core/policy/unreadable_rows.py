@@ -1,4 +1,4 @@
-"""Rows of the store that cannot be read. What such a row may have closed stays closed until a person fixes the row."""
+"""Rows of the store that cannot be read. What such a row may have closed stays closed until a person fixes it."""
 
 import hashlib
 from collections.abc import Iterable, Mapping

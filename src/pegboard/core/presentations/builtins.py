@@ -1,4 +1,4 @@
-"""Where each of the gateway's own tools is: at which endpoint it is listed, at which it is not, and why."""
+"""At which endpoints each built-in tool is listed, and why."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The code presentation: one tool that finds functions, and one that runs a program which calls them."""
+"""The code presentation: a tool that finds functions, and one that runs a program."""
 
 from enum import StrEnum
 from typing import Final

@@ -1,6 +1,4 @@
-"""Which tools are listed as themselves where a client connects that does not say otherwise, and how it reaches the
-others.
-"""
+"""Token costs of each presentation, and which tools `/mcp` lists."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace

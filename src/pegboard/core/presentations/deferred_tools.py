@@ -1,4 +1,4 @@
-"""The deferred presentation: a tool that finds others, and one that calls them where a client does not list again."""
+"""The tools of the deferred presentation."""
 
 from typing import Final
 

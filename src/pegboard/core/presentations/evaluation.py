@@ -1,4 +1,4 @@
-"""A search laid open for a person: what each rank is piled up from, what was locked, and what it costs a model."""
+"""How well a search finds saved queries, and a search with the scores behind each rank."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The meta presentation: five tools by which a model looks through the toolsets, reads one schema, and calls."""
+"""The five tools of the meta presentation."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Deferral: tools that are known to search and shown once they were found, for one conversation.
+"""Tools that a conversation has found, and the signed handles that carry them. They show tools; the resolution decides.
 
 What was found is a memory and no permission: it is held against a resolution each time, and shows only what that opens.
 """

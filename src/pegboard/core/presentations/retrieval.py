@@ -1,4 +1,4 @@
-"""What a search for tools answers: callable ones first, and of locked ones just what may be told."""
+"""`retrieve_tools`: open tools first, locked ones with what agents may know."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

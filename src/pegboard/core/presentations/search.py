@@ -1,4 +1,4 @@
-"""The search presentation: tools that find others, tell all about one, call it, and list servers."""
+"""The tools of the search presentation."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,1 +1,1 @@
-"""How a person is shown a call: the renderers there are, what each takes, and one call rendered by one of them."""
+"""How a call is shown to a person: renderers, their configuration, one rendered call."""

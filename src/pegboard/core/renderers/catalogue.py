@@ -1,4 +1,4 @@
-"""Every renderer: its name, what it shows, and the keys of its configuration with what stands there if nobody says."""
+"""All renderers with the keys of their configuration and defaults."""
 
 from dataclasses import dataclass
 from enum import Enum

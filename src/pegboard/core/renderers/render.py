@@ -1,4 +1,4 @@
-"""`$args.path`, `$return.items[0]` and the like: places in a call, put where a text names them.
+"""Renders one call: `$args.path`, `$return.items[0]` and similar references are looked up, never evaluated.
 
 Nothing is evaluated: a reference is a root and a path of names and numbers. What is missing is told and left empty.
 """

@@ -1,1 +1,1 @@
-"""Prompts, resources and resource templates: which a caller gets, and requests for them."""
+"""Prompts, resources and resource templates: which of them a caller gets, and requests for them."""

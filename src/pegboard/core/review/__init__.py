@@ -1,1 +1,1 @@
-"""What a person reads before approving: differences between two definitions of a tool."""
+"""What a person reads before an approval: differences between two tool definitions."""

@@ -1,4 +1,4 @@
-"""The difference of two specs: what a person reviews before approving a tool again. One answer for every surface."""
+"""The structural difference of two tool definitions."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

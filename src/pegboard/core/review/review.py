@@ -1,4 +1,5 @@
-"""What waits for a person, and what they should know before they decide: since when it differs, and what looks wrong.
+"""Tools that wait for a review, since when they differ, and findings about them. For operators only: it contains
+withheld texts.
 
 A review is for people. Nothing of it may reach an agent: it repeats what is withheld from agents.
 """

@@ -1,4 +1,4 @@
-"""Claims that contradict each other: what a tool is called, what it says of itself, its schema and its annotations."""
+"""Contradictions between a tool's name, description, schema and annotations."""
 
 import re
 from collections.abc import Iterator, Mapping

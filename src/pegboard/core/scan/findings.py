@@ -1,4 +1,4 @@
-"""What the scanner says: how bad, of which kind, where, and in words for a person."""
+"""Findings of the scanner: severity, kind, place and message."""
 
 import re
 from collections.abc import Iterable

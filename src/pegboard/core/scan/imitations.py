@@ -1,4 +1,4 @@
-"""Shadowing: a tool that takes another server's name, or tells how another server's tool is to be used."""
+"""Shadowing: a tool that takes another server's name or gives instructions about another server's tool."""
 
 import re
 from collections import Counter

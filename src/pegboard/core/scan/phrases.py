@@ -1,4 +1,4 @@
-"""The core of those orders in German, French, Spanish, Italian, Portuguese, Russian, Chinese and Japanese.
+"""Phrases that instruct a model, in English and eight other languages.
 
 Gaps in Chinese and Japanese count characters.
 """

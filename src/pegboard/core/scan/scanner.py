@@ -1,4 +1,4 @@
-"""One tool, scanned: every text by itself, its name against other servers', and its claims against each other."""
+"""Scans one tool: each text, its name compared with other servers, and its claims."""
 
 import re
 from array import array

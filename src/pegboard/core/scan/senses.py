@@ -1,4 +1,4 @@
-"""The words for what an order is about: rules and what sets them aside, silence, deceit, secrets.
+"""Word senses: rules, secrecy, deceit, secrets, and others.
 
 Written as in `speech`.
 """

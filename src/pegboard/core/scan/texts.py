@@ -1,4 +1,4 @@
-"""Requests for what a tool has no business with: secrets, private files, the conversation, the model's own prompt."""
+"""Checks of one text: hidden characters, encoded payloads, requests for secrets, instructions."""
 
 import base64
 import binascii

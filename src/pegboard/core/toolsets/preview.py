@@ -1,4 +1,4 @@
-"""What importing a toolset would change, before it does, as values.
+"""What an import would change, as values. It says which settings differ, without their values.
 
 Values of settings are in none of it: they may be secrets, and it is told which of them differ.
 """

@@ -1,1 +1,1 @@
-"""Who comes in over HTTP: by a token, or by the visit that a token began."""
+"""Who may use the gateway over HTTP: tokens, browser sessions, failed attempts."""

@@ -1,4 +1,4 @@
-"""Reverse proxies that the operator declared: their word on who asks is taken, and nobody else's."""
+"""Limits failed sign-ins per address, and reads the client address behind declared proxies."""
 
 import logging
 import time

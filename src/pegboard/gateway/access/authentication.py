@@ -1,4 +1,4 @@
-"""The reception of the operator's side: who a request comes from, and how a browser signs in and out."""
+"""Authenticates operators: by API token or browser session; sign-in and sign-out of browsers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Visits of browsers: a token was shown once, and a cookie stands for it until somebody signs out or time is up."""
+"""Browser sessions: started by a token or a login link, ended by sign-out or expiry."""
 
 import hashlib
 import hmac

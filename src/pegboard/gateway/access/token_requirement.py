@@ -1,6 +1,4 @@
-"""Remembers that callers had to show tokens: in the data directory, which outlives a change of the store, and in the
-store, which other gateways share. Nothing but a person's word makes it forget.
-"""
+"""Remembers, in the data directory and the store, that callers had to show tokens. Only a person can lift this."""
 
 import logging
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Who may call tools over HTTP just now, by the hashes of their tokens."""
+"""Finds the principal of a token by its hash, and records when tokens are used."""
 
 import hashlib
 import hmac

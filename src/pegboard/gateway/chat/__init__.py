@@ -1,4 +1,4 @@
-"""Talking with models: asks a model server, calls the tools that the model wants, and goes on until there is an answer.
+"""Conversations with a model that calls tools. Loaded when the first chat starts.
 
 Loaded for the first who chats.
 """

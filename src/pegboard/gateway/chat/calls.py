@@ -1,4 +1,4 @@
-"""One call that a model wants, made by the same road as any other: policy, confirmation, the provider, the audit."""
+"""A tool call of a model: the same checks, confirmation and audit as any other call."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterator

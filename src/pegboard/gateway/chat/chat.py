@@ -1,4 +1,4 @@
-"""A model's answer read as the chat would read it, and each call in it held up to the gate. Nothing is called."""
+"""The chat service, and a dry run that parses an answer and checks its calls without making them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

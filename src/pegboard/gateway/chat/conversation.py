@@ -1,4 +1,4 @@
-"""One answer, from the question to its end: the model is asked, its calls are made, and it is asked again."""
+"""One answer: asks the model, makes its calls, asks again until it is done."""
 
 import hashlib
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""What a model is told before its first turn and, as it goes on, before each: by the board as it is then.
+"""What a model gets before each turn: capabilities, automatic search, prompt, tools.
 
 In one order: capabilities, the automatic search, the prompt, the tools of the request.
 """

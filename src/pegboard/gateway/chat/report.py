@@ -1,4 +1,4 @@
-"""What went into one answer, and why: told to the client beside it, and nothing of what its caller may not know."""
+"""What went into an answer and why, for the client; without anything that its caller may not know."""
 
 from dataclasses import dataclass, field
 

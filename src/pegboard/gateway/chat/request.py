@@ -1,4 +1,4 @@
-"""Which server has which model: by what the operator wrote, by what clients name, and by what the servers list."""
+"""A chat request, and the model server that serves its model."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""A turn of the model, read piece by piece: text, thinking and calls, in whatever format it speaks."""
+"""Reads one turn of a model piece by piece: text, thinking and calls."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Databases as tools of the gateway's own: which are open, and what is answered from them.
+"""The databases in use and their two tools. Loaded only if a database is declared.
 
 Imported only where a database is declared.
 """

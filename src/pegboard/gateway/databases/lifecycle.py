@@ -1,4 +1,4 @@
-"""The databases of the board: open while the operator's file says so. Where it names none, nothing more is loaded."""
+"""Opens and closes databases as the settings say."""
 
 from typing import TYPE_CHECKING
 

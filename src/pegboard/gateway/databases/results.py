@@ -1,4 +1,4 @@
-"""Answers of databases as results of the protocol: text for models, and values for programs."""
+"""Database answers as tool results: text for models, values for programs."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Search over databases: tables by what they mean, in one of them or in all, told so that statements can be written."""
+"""The built-in `search_schemas`."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""One database in use: opened when somebody first asks it, checked for its operator, left when the operator says so."""
+"""One database in use: opened at the first request, checked, closed when the settings change."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence

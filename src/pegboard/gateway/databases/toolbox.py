@@ -1,4 +1,4 @@
-"""The databases in use, and the tools over them: on the board while there is at least one."""
+"""The databases in use and their tools; on the board while there is at least one database."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

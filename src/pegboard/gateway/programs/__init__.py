@@ -1,4 +1,4 @@
-"""Programs that call tools, each run from start to end: its functions, its calls, its waiting for people, its answer.
+"""Code mode: programs that call tools. Loaded with the first program.
 
 Nothing of it is loaded before the first program, but for `code.py`.
 """

@@ -1,4 +1,4 @@
-"""What the tool `python_execution` answers: one object, as structured content and as the same in text."""
+"""The result of `python_execution`, as structured content and as text."""
 
 import json
 import re

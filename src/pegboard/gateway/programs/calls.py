@@ -1,4 +1,4 @@
-"""The calls of one program: each an ordinary call of the caller's own, decided when it is made."""
+"""The tool calls of a program, each decided like any other call."""
 
 import json
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""The clock of one program, which stands still while it waits for a person and for nothing else."""
+"""The time limit of a program, paused while it waits for a person."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Code mode of one gateway, at hand from the start: what runs programs is loaded with the first of them."""
+"""The code mode service of a gateway. What runs programs is loaded with the first one."""
 
 import json
 import logging

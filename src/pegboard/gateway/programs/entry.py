@@ -1,6 +1,4 @@
-"""A program of a caller whose surface takes programs by itself: admitted as `python_execution` is, on the board or not,
-and run.
-"""
+"""Runs a program for surfaces that accept programs directly; admitted like `python_execution`."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A program that waited, once somebody has decided: the call is made or refused, and the program goes on, once."""
+"""Continues a suspended program after a decision, once."""
 
 import json
 import logging

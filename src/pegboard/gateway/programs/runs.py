@@ -1,4 +1,4 @@
-"""One program from start to end: checked, run, and answered for; or kept, where a person must decide first."""
+"""One program run: checked, executed and answered, or suspended until a person decides."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager

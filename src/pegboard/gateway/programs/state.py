@@ -1,4 +1,4 @@
-"""A suspended program as bytes: whose it is, what it has done and what it waits for, signed with the gateway's key."""
+"""A suspended program as signed bytes."""
 
 import hmac
 import json

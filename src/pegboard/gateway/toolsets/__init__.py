@@ -1,1 +1,1 @@
-"""Toolsets on their way onto the board and off it again: their files, and the one command that swaps all of them."""
+"""Imports, exports and removes toolsets: their files, and the command that installs them."""

@@ -1,4 +1,4 @@
-"""A toolset that was read and described, as the one command that installs it."""
+"""From a checked toolset to the command that installs it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A toolset of the board as a bundle that others can import: its files as they are, and no secret in its manifest."""
+"""Exports a toolset as a bundle: files unchanged, no secrets in the manifest."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Where the files of installed toolsets lie: a folder for each content, named by its digest, that nobody changes."""
+"""Files of installed toolsets: one read-only folder for each digest."""
 
 import hashlib
 import logging

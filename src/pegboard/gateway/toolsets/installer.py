@@ -1,4 +1,4 @@
-"""Toolsets brought onto the board and taken off it: staged, described, shown, and swapped in by one command."""
+"""Imports a toolset: staged, described, previewed, and installed by one command."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""A toolset as a person has it at hand, laid out, read and checked: nothing of it is run here."""
+"""Reads and checks a toolset from a folder or archive. Runs none of its code."""
 
 import ast
 import re

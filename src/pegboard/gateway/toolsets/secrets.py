@@ -1,4 +1,4 @@
-"""The secrets that toolsets ask for: kept encrypted by a person, known by name, and filled in when something starts."""
+"""Secrets of toolsets: stored encrypted, listed by name, filled in at start."""
 
 import logging
 import re

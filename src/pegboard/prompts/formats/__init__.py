@@ -1,4 +1,4 @@
-"""The formats by name. A format is imported when it is first asked for: a conversation needs one of fifty."""
+"""All formats by name. A format is imported when it is first used."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Code mode: Python in a fence is what the model calls with, and python_execution is what runs it."""
+"""Code mode: the model calls with Python in a code fence."""
 
 import re
 from collections.abc import Mapping, Sequence

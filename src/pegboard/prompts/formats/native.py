@@ -1,5 +1,5 @@
-"""Native: the model server takes tools and gives calls apart from the text. Some leave calls in the text all the same;
-those are read only if the whole text is calls, and of known tools.
+"""Native tool calling: the model server takes tools and returns calls apart from the text. Calls that a server leaves
+in the text are read only if the whole text is calls of known tools.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""Calls as Python: a list (Llama 3.2 and 4, ToolACE, Gemma 3), in markers (LFM 2, OLMo 3), on lines, in code."""
+"""Formats that write calls as Python: a list (Llama 3.2 and 4, ToolACE, Gemma 3), between markers (LFM 2, OLMo 3), on
+lines, in code.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

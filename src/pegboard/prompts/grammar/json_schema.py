@@ -1,4 +1,4 @@
-"""Calls as a JSON Schema, for servers that hold a model to one (`response_format`, `guided_json`)."""
+"""Calls as a JSON Schema, for servers that take one (`response_format`, `guided_json`)."""
 
 import json
 import re

@@ -1,1 +1,1 @@
-"""What formats are read by: an engine for JSON behind markers, one for tags, one for Python literals."""
+"""Scanners: one for JSON behind markers, one for tags, one for Python literals, and others."""

@@ -1,4 +1,4 @@
-"""Calls as `call:name{key:value}` with a quote of their own around strings, and bare words that the schema explains."""
+"""Calls as `call:name{key:value}`, with special quotes around strings."""
 
 import re
 from collections.abc import Sequence

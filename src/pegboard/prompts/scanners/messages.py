@@ -1,4 +1,4 @@
-"""Outputs that are framed as messages, each with a header that says to whom it goes: thinking, text or a call."""
+"""Outputs that consist of messages with headers: thinking, text or a call."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,1 @@
-"""Tools as typed Python: what they are called in a program, their stubs, their arguments and answers. Pure, and bounded
-whatever a server says of itself.
-"""
+"""Tools as typed Python functions: names, stubs, arguments and results. Bounded for any schema."""

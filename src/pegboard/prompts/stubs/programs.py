@@ -1,4 +1,4 @@
-"""What a search for functions answers: each as a line of Python or as its whole stub, in a text for a model."""
+"""The answer of a function search: one line or the whole stub for each tool."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Types written down as Python: the stubs of one module, for a type check, for an editor and for a model to read."""
+"""Types as Python source: the stubs of one module."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,6 +1,4 @@
-"""A schema read as types. Schemas come from servers that nobody vouches for: whatever stands in one, reading it ends
-soon, and what cannot be told is told as anything.
-"""
+"""JSON Schemas as Python types. Bounded for any schema; what cannot be expressed becomes `Any`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Arguments of a tool as a program names them, and as the tool does."""
+"""Arguments between a program's names and the tool's names."""
 
 import hashlib
 import json

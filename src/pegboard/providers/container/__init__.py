@@ -1,4 +1,4 @@
-"""Tools in containers, run by podman or docker: commands of images, and images that speak MCP."""
+"""Tools in containers, run by podman or docker."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The commands of a toolset's images as tools: each call runs in a container of its own, which is gone after it."""
+"""Commands of a toolset's images as tools; each call runs in a new container."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The program that runs containers, podman or docker: found, asked, and its errors told in its own words."""
+"""Finds podman or docker, runs it, and reports its errors."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What one container is given: the flags of its run. What its toolset does not ask for, it does not get."""
+"""The flags of a container run. A container gets nothing that its toolset does not declare."""
 
 import hashlib
 import math

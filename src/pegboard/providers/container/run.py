@@ -1,4 +1,4 @@
-"""One container from its start to its end: fed, read within bounds, and gone whatever happens meanwhile."""
+"""Runs one container: input, bounded output, removal in every case."""
 
 import json
 import logging

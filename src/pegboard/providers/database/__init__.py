@@ -1,1 +1,1 @@
-"""Engines for databases: one package an engine, each behind the same port."""
+"""Database engines, one package each, behind one port."""

@@ -1,4 +1,4 @@
-"""What engines of all kinds share: answers, names in quotes, and a schema made of the rows of a catalog."""
+"""Shared by all engines: answers, quoted names, schemas from catalog rows."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""DocSpace's API as one caller uses it: requests, the envelope that answers come in, and what is wrong with them."""
+"""DocSpace's HTTP API for one caller: requests, envelopes and errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A look at a DocSpace: whether it is one, who we are there, and what we may see. It changes nothing."""
+"""Checks a DocSpace address and credentials. Changes nothing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What each place gets of what all callers share, so that one that hangs, or floods, is alone with it."""
+"""Fair shares of connections and memory for each DocSpace, so that a slow one does not block others."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager

@@ -1,4 +1,4 @@
-"""What DocSpace answers: the members that are known, all of which may be missing, and the schemas of tools' results."""
+"""DocSpace's answers: known members, all optional, and output schemas of the tools."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass

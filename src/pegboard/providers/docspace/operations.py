@@ -1,4 +1,4 @@
-"""What DocSpace does in the background: waited for until it is done, fails, or takes too long."""
+"""Background operations of DocSpace: waits until one is done, fails or takes too long."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

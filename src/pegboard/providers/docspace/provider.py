@@ -1,4 +1,4 @@
-"""A toolset of DocSpace as a source of tools. It keeps no connection open, so it is up wherever it is set up."""
+"""The provider of a DocSpace toolset. It keeps no connection open."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Texts as vectors by any endpoint that speaks OpenAI's embeddings API."""
+"""Embeddings from an endpoint with OpenAI's API."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final

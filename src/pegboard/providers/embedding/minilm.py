@@ -1,4 +1,4 @@
-"""Texts as vectors on this machine, by the model that `pegboard search setup` makes. Loaded by the first who asks."""
+"""Embeddings on this machine, with the model that `pegboard search setup` installs."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Tools of MCP servers, over stdio, streamable HTTP and SSE: connected, listed, called and kept alive."""
+"""Upstream MCP servers over stdio, streamable HTTP and SSE."""
 
 from collections.abc import Callable
 from secrets import token_bytes

@@ -1,4 +1,4 @@
-"""A connection with its `${…}` references replaced, and the eraser of their values."""
+"""Replaces `${…}` references in a connection, and creates the filter that keeps their values out of logs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

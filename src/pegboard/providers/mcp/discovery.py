@@ -1,4 +1,5 @@
-"""From what a server answers to `tools/list` to tools, page by page and within bounds.
+"""Reads `tools/list` page by page, within limits. A tool that cannot be used becomes a listing problem; the others
+stay.
 
 A tool that cannot hang on the board becomes a flaw, and the others stay.
 """

@@ -1,4 +1,4 @@
-"""What goes wrong with a server, told as a sentence: an exception becomes the end of `the server …`."""
+"""Errors of servers as sentences."""
 
 import math
 import re

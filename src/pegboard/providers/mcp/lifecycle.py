@@ -1,4 +1,4 @@
-"""One connection of a server from its opening to its end: connected, listed, and listed again when its tools change."""
+"""One connection from start to end: connect, list, list again when the tools change."""
 
 import logging
 import math

@@ -1,4 +1,4 @@
-"""A server that each caller reaches with credentials of its own: one connection for each of them, and none shared."""
+"""A server that each caller uses with their own credentials: one connection for each."""
 
 import hashlib
 import hmac

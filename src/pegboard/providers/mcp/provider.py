@@ -1,4 +1,4 @@
-"""An MCP server as a source of tools: kept alive, and called."""
+"""The provider of an MCP server: keeps it running and calls it."""
 
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Sequence

@@ -1,4 +1,4 @@
-"""What one server offers beside tools: kept up to date while a connection lasts, read, filled in and completed."""
+"""Prompts and resources of one server: listed, read and completed."""
 
 import logging
 from collections.abc import Callable

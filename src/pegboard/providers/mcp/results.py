@@ -1,4 +1,4 @@
-"""From what a server answers to `tools/call` to an outcome."""
+"""From the result of `tools/call` to an outcome."""
 
 import json
 from collections.abc import Callable, Mapping

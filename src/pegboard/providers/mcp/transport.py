@@ -1,4 +1,4 @@
-"""What every transport gives: a stream of messages that arrive, one of those that leave, and perhaps a shorter way."""
+"""What every transport offers: incoming and outgoing messages, and optionally a fast path for calls."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol, TypeAlias

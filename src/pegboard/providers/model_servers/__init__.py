@@ -1,1 +1,1 @@
-"""Servers that run language models. Loaded for the first who chats."""
+"""Servers of language models. Loaded when the first chat starts."""

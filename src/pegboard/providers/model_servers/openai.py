@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's chat API: asked for a stream, and never trusted."""
+"""Model servers with OpenAI's chat API, always streamed; answers are not trusted."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What the functions of a toolset are, found out in a worker of their own: its code runs there, and nowhere else."""
+"""Describes the functions of a toolset, in a worker process."""
 
 import re
 from collections.abc import Callable, Sequence

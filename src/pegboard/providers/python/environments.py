@@ -1,4 +1,4 @@
-"""Virtual environments of toolsets: built once for each set of requirements, and shared by all that have the same."""
+"""Virtual environments of toolsets: one for each set of requirements."""
 
 import hashlib
 import os

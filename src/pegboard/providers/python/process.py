@@ -1,4 +1,4 @@
-"""One worker process as the gateway has it: started, told what to serve, given calls, and gone with all it started."""
+"""One worker process: started, configured, called, ended with everything it started."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A toolset's Python functions as a source of tools: asleep until somebody calls, and followed while files change."""
+"""The provider of a toolset's Python functions: starts workers on demand and reloads changed files."""
 
 import asyncio
 import json

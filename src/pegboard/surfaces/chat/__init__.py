@@ -1,1 +1,1 @@
-"""The chat surface: an OpenAI-compatible endpoint in front of any model server. Translates, and nothing else."""
+"""The OpenAI-compatible chat API."""

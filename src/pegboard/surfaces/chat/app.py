@@ -1,4 +1,4 @@
-"""The chat endpoint as an ASGI application: /v1/models and /v1/chat/completions."""
+"""The chat API as an ASGI application: /v1/models and /v1/chat/completions."""
 
 import logging
 import re

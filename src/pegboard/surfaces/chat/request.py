@@ -1,4 +1,4 @@
-"""A request of the API, read: every member that means something here is checked, and all others are passed on."""
+"""Parses a chat request: known members are checked, others are passed on."""
 
 import re
 from collections.abc import Iterator

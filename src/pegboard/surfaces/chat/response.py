@@ -1,4 +1,4 @@
-"""Answers on the wire: one JSON document, or server-sent events as the API has them."""
+"""Chat answers as JSON or server-sent events."""
 
 import json
 from collections.abc import AsyncIterator

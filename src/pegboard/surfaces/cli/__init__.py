@@ -1,1 +1,1 @@
-"""The command line: a client of the JSON API, whether a gateway runs already or one is opened for the command."""
+"""The command line: a client of the REST API of a running gateway, or of one opened for the command."""

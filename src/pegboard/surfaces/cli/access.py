@@ -1,4 +1,4 @@
-"""`pegboard tokens …`: API tokens of programs and people, made, listed and taken back."""
+"""`pegboard tokens` and `pegboard grants`."""
 
 import os
 import webbrowser

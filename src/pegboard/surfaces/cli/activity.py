@@ -1,4 +1,4 @@
-"""`pegboard activity follow`: each record as it comes, once, also across an end and a new start of the gateway."""
+"""`pegboard activity`."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""`pegboard approvals …`: what waits for you, what differs and looks wrong in it, and your yes or no."""
+"""`pegboard approvals`."""
 
 import json
 import shlex

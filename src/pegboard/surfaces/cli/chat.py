@@ -1,4 +1,4 @@
-"""One answer of a model at the terminal, as it comes: its words, the tools that run, and questions to the person."""
+"""`pegboard chat`."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The API as a client sees it: requests to a gateway that runs on this data directory, or to one in this process."""
+"""The REST API client: over HTTP to a running gateway, or in this process."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A question to the person at the terminal that is answered with yes or no."""
+"""Yes-or-no questions in the terminal."""
 
 import sys
 from typing import Final

@@ -1,4 +1,4 @@
-"""`pegboard db …`: the databases of the board: which there are, whether they answer, what is in them, and a query."""
+"""`pegboard db`."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""`pegboard doctor`: everything that is wrong, each with what mends it."""
+"""`pegboard doctor`."""
 
 import os
 import shlex

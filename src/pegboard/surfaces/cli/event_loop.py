@@ -1,4 +1,4 @@
-"""Running one command to its end. A first signal asks it to end in good order; a second one does not ask."""
+"""Runs one command. The first signal ends it in order, the second one at once."""
 
 import os
 import signal

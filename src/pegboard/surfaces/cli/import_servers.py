@@ -1,4 +1,4 @@
-"""`pegboard import`: the servers that other clients know, looked at first and added only when a person says so."""
+"""`pegboard import`."""
 
 import os
 import sys

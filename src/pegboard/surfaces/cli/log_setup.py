@@ -1,4 +1,4 @@
-"""What libraries write to the log because of what strangers send: not as often as they like, and without secrets."""
+"""Log configuration: rate limits for messages that strangers can cause, and no secrets."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The command tree. A command's module is imported when the command is used: most need much that `version` does not."""
+"""The command tree. A command's module is imported when the command runs."""
 
 import os
 import sys

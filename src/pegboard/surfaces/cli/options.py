@@ -1,4 +1,4 @@
-"""The options that many commands share, and the way from a command to the gateway."""
+"""Options that many commands share."""
 
 import json
 import re

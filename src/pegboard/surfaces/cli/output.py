@@ -1,4 +1,4 @@
-"""What a command prints and how it ends: words or one JSON document; progress and errors go to standard error."""
+"""Output and exit codes of commands: text or one JSON document; progress and errors on standard error."""
 
 import asyncio
 import json

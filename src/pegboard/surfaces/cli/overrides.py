@@ -1,4 +1,4 @@
-"""`pegboard overrides …`: what is changed of tools, by whom, and what no longer fits."""
+"""`pegboard overrides`."""
 
 import json
 from typing import Any, Final

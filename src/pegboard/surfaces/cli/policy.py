@@ -1,4 +1,4 @@
-"""`pegboard policy …`: all that people decided as one file: given away, held against what holds, and taken over."""
+"""`pegboard policy`."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`pegboard run` and `pegboard stubs`: programs that call the tools of the board, and what they are written by."""
+"""`pegboard run` and `pegboard stubs`."""
 
 import json
 import re

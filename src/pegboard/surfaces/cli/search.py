@@ -1,4 +1,4 @@
-"""`pegboard search …`: setting up search by meaning, and how far it is."""
+"""`pegboard search`."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`pegboard serve` and `pegboard stdio`: the gateway itself."""
+"""`pegboard serve` and `pegboard stdio`."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`pegboard servers add`: a server installed by a person, as they would start it here."""
+"""`pegboard servers`."""
 
 import shlex
 import sys

@@ -1,4 +1,4 @@
-"""How to connect the clients people use: what `pegboard serve` prints when it listens."""
+"""Configuration for popular clients, as `pegboard serve` prints it."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""Telling of servers as they answer: what a person sees while a gateway starts."""
+"""Shows how servers start."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final

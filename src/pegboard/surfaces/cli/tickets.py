@@ -1,4 +1,4 @@
-"""`pegboard tickets …`: calls that wait for a person's decision, and standing permissions."""
+"""`pegboard tickets`."""
 
 import json
 import re

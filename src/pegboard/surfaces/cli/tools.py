@@ -1,4 +1,4 @@
-"""`pegboard tools …`: what is on the board, one tool in full, and a call."""
+"""`pegboard tools` and `pegboard why`."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""`pegboard toolset import`: a toolset brought onto the board, after a look at what that changes."""
+"""`pegboard toolset import`."""
 
 import secrets
 import sys

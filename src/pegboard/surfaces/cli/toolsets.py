@@ -1,4 +1,4 @@
-"""`pegboard toolset …`: see toolsets, switch and remove them; making, sharing and secrets have modules of their own."""
+"""`pegboard toolset`."""
 
 import os
 import shutil

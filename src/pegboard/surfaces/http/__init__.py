@@ -1,1 +1,1 @@
-"""Listening: a bound socket and the server on it, ended in an orderly way."""
+"""The HTTP server below all surfaces."""

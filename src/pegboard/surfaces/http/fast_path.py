@@ -1,4 +1,4 @@
-"""The way around ASGI for requests that come whole and are answered whole: between a connection and who takes them."""
+"""Requests that bypass ASGI: read whole and answered whole."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias

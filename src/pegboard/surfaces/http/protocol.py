@@ -1,4 +1,4 @@
-"""One HTTP connection: uvicorn's, with a bound on what comes before a body and a single write for a whole answer."""
+"""One HTTP connection: uvicorn's protocol with size limits before the body and one write for a whole answer."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""The root of the HTTP surface: hands a request to the MCP endpoint, the API or the small answers of its own."""
+"""The root of the HTTP server: MCP endpoints, REST API, web UI and health."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterable

@@ -1,4 +1,4 @@
-"""Listening: a bound socket and the server on it, ended in an orderly way."""
+"""Binds a socket and runs the HTTP server until it is stopped."""
 
 import errno
 import logging

@@ -1,1 +1,1 @@
-"""The gateway as an MCP server: the direct presentation over stdio and streamable HTTP, in both protocol eras."""
+"""The gateway as an MCP server over stdio and streamable HTTP, in both protocol revisions."""

@@ -1,4 +1,4 @@
-"""The entrance of the HTTP endpoint: which principal a request comes from, by the token it carries."""
+"""Bearer authentication of the MCP endpoint, and revocation of open streams."""
 
 import hashlib
 import hmac

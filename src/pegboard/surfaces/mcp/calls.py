@@ -1,4 +1,4 @@
-"""A call that came through a session of the SDK: carried with all it says, and its client told and asked meanwhile."""
+"""Calls that come through a session of the SDK: progress, log messages and questions."""
 
 from collections.abc import Hashable, Mapping
 from typing import Any, Final

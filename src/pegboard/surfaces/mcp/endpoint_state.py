@@ -1,4 +1,4 @@
-"""What both paths of one endpoint share: what its sessions saw last, the levels they set, and calls that are parked."""
+"""State that the fast path and the SDK path of an endpoint share."""
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What a client is told of a request that the SDK refuses in a word or two: what is wrong, where, and what to do."""
+"""Messages for requests that the SDK rejects."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The stream that a client of the handshake era opens to hear from its server: it is told there of changes."""
+"""The GET stream on which clients receive notifications, such as list_changed."""
 
 import json
 from collections.abc import Iterable

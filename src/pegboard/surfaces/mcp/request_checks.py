@@ -1,4 +1,6 @@
-"""The door of the HTTP endpoint: who may knock from where, with what kind of request. It reads headers only."""
+"""Checks of a request's headers before it is parsed: Host, Origin, method, content type, length; and of the JSON's size
+and depth (ADR 11).
+"""
 
 import json
 import re

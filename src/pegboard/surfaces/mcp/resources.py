@@ -1,4 +1,4 @@
-"""The requests about what servers offer beside tools: lists, reads, prompts, completions and subscriptions."""
+"""Requests about prompts and resources: list, read, complete, subscribe."""
 
 import base64
 import binascii

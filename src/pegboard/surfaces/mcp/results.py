@@ -1,4 +1,4 @@
-"""How a call ended, as the protocol's result: a tool's own answer unchanged, all else as text a model can act on."""
+"""Outcomes as results of the protocol: a tool's result unchanged, everything else as text for a model."""
 
 from collections.abc import Mapping
 from contextvars import ContextVar

@@ -1,4 +1,5 @@
-"""One endpoint behind the SDK: its server, and the sessions of clients of the handshake era.
+"""The SDK path of an endpoint: its server and the sessions of 2025 clients. Importing this module loads the SDK, which
+takes most of a second.
 
 Loading this module loads the SDK, which takes most of a second: see `http.py` for when that is done.
 """

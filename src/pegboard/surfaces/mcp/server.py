@@ -1,4 +1,4 @@
-"""The gateway as the SDK's server: what it says of itself, and what it does when a client lists, calls or listens."""
+"""The gateway as an MCP server of the SDK."""
 
 import logging
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""The client of a session of the SDK, while its call runs: told and asked on the stream of the call, as plain JSON."""
+"""The client of an SDK session during a call: progress, log messages and questions."""
 
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping

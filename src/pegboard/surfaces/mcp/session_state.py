@@ -1,4 +1,4 @@
-"""Waiting until what one caller is shown has changed: after every stroke of a bell it looks again."""
+"""State of requests and sessions of SDK clients: log levels, changed lists, cancellation."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The gateway over its own standard input and output: one client, and nothing but the protocol on the wire."""
+"""MCP over standard input and output. Only the protocol is written to standard output."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""How far one HTTP request narrows what it sees: headers and query parameters, read into a `View`."""
+"""Reads `X-Mcp-…` headers and query parameters into a `View`, and caller credentials."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence

@@ -1,4 +1,4 @@
-"""What may cross the wire: JSON that every peer can read back, whatever a server or a client put into it."""
+"""JSON that every peer can read, whatever a server or client sends."""
 
 import json
 import math

@@ -1,1 +1,1 @@
-"""The JSON API under /api/v1: what operators, the command line and the web UI are clients of."""
+"""The REST API under /api/v1, for operators, the command line and the web UI."""

@@ -1,4 +1,4 @@
-"""Routes for what happened in numbers: over time, by tool and by server."""
+"""Routes: calls and decisions, as records and as numbers over time."""
 
 import csv
 import io

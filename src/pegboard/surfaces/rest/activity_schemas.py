@@ -1,4 +1,4 @@
-"""Records and their numbers as JSON bodies."""
+"""Schemas of the activity routes."""
 
 from typing_extensions import TypedDict
 

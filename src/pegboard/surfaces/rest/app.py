@@ -1,4 +1,4 @@
-"""The API as an ASGI application: status and the routes, behind the token."""
+"""The REST API as an ASGI application."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Routes for reviews: what waits for a person, what differs and looks wrong in it, and their yes or no."""
+"""Routes: reviews of new and changed tools."""
 
 from collections.abc import Mapping
 from datetime import datetime

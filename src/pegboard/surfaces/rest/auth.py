@@ -1,4 +1,4 @@
-"""Who may use the API, and for what: each route needs a scope, and whoever lacks it is told which."""
+"""Authentication and scopes of the REST API; session and token routes."""
 
 import hmac
 import json

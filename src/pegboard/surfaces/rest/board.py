@@ -1,4 +1,4 @@
-"""The route for the wall: every tool of a view with its state, why it is so, and the one act that would open it."""
+"""Routes: the dashboard."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What was decided since a version of the policy: told to whoever began something on that version."""
+"""Runs commands for routes, and reports conflicts with newer decisions."""
 
 from http import HTTPStatus
 from typing import Annotated, Final

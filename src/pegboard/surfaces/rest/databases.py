@@ -1,4 +1,4 @@
-"""Routes for databases: which are declared, and whether each answers. They are asked by calls, as all tools are."""
+"""Routes: declared databases and their checks."""
 
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""The one stream of events: which noun changed, and nothing of what it changed to. Whoever hears a bell asks again."""
+"""Route: the event stream of changed topics."""
 
 from collections.abc import AsyncGenerator
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""Overrides as JSON: every field with its value and whose word it is. A pinned value is never shown."""
+"""Schemas of overrides. Pinned values are never shown."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

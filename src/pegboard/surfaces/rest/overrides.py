@@ -1,4 +1,4 @@
-"""Routes for overrides: those there are, what they make of one tool, one edit of one of them, and a rendered call."""
+"""Routes: overrides, their effects, and rendered calls."""
 
 import json
 from collections.abc import Callable

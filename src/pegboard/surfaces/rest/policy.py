@@ -1,4 +1,4 @@
-"""Routes for the whole policy as one text: exported, held against what holds, and imported all or nothing."""
+"""Routes: export, diff and import of the policy."""
 
 from dataclasses import replace
 from functools import partial

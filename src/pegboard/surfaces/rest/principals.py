@@ -1,4 +1,4 @@
-"""Routes for API tokens: which there are, making one, which is told once, and revoking one."""
+"""Routes: principals and API tokens."""
 
 import secrets
 from collections.abc import Mapping

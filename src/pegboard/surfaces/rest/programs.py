@@ -1,4 +1,4 @@
-"""Routes for code mode: a program that calls tools, told as it runs, and the stubs that programs are written by."""
+"""Routes: code mode programs and stubs."""
 
 import json
 from contextlib import suppress

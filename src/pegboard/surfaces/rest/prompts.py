@@ -1,4 +1,4 @@
-"""The route that reads a model's answer: the calls in it, where it broke, and what the gate would say to each call."""
+"""Routes: prompts, and parsing a model's answer."""
 
 from dataclasses import replace
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""What a client may send: Pydantic models at the rim, turned into core values by one function each."""
+"""Request bodies as Pydantic models, and their core values."""
 
 from datetime import timedelta
 from typing import Annotated, Any, Literal, Self

@@ -1,4 +1,4 @@
-"""What is wrong with a request, in our words: where, what was wanted, and what to do.
+"""Problem details: what is wrong with a request, where, and what to do.
 
 Never the library's own text, which names its types and patterns.
 """

@@ -1,4 +1,4 @@
-"""What a person reads before they decide, as JSON bodies. It repeats what is withheld from agents: operators only."""
+"""Schemas of reviews. For operators only: they contain withheld texts."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime

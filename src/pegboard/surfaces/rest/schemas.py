@@ -1,4 +1,4 @@
-"""Core values as JSON bodies: one function a value, no decision in any of them."""
+"""Response schemas of core values."""
 
 from collections.abc import Container, Iterable, Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Routes for queries that are kept with the tools that they should find, and for how well a search does by them."""
+"""Routes: search, saved queries and their evaluation."""
 
 from collections.abc import Mapping
 from http import HTTPStatus

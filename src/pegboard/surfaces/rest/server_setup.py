@@ -1,4 +1,4 @@
-"""Routes that read servers before any is added: from a text that somebody pasted, and from other clients' lists.
+"""Routes that read servers before they are added: from pasted text or from other clients. Secrets are in no answer.
 
 What is secret in them is in no answer: who adds one of them names where it stands.
 """

@@ -1,4 +1,4 @@
-"""Routes for servers: list, add, remove, switch, restart."""
+"""Routes: servers."""
 
 from collections.abc import Callable
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""The route that tells how this gateway is set: every setting with where it comes from, the store and its health."""
+"""Routes: settings and their origin, and the state of the store."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Routes for calls that wait for a person: what waits, the decision, and standing permissions."""
+"""Routes: tickets and standing permissions."""
 
 from collections.abc import Mapping
 from datetime import datetime

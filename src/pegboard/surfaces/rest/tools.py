@@ -1,4 +1,4 @@
-"""Routes for tools: every verdict, one tool in full, a call, and the trail of a decision."""
+"""Routes: tools, calls and explanations."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence

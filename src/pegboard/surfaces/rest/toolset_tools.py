@@ -1,4 +1,4 @@
-"""Routes for what is in a toolset: two lists that include and exclude its tools, and the set that comes of them."""
+"""Routes: the tools of a toolset, and its include and exclude lists."""
 
 from collections.abc import Sequence
 from http import HTTPStatus

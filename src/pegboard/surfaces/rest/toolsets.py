@@ -1,4 +1,4 @@
-"""Toolsets as JSON bodies: what one is, what it brings and how it is; no decision in any of them."""
+"""Routes: toolsets."""
 
 import json
 import tempfile

@@ -1,1 +1,1 @@
-"""Serves the built pages of the UI, and signs browsers in."""
+"""The files of the web UI."""

@@ -1,4 +1,4 @@
-"""The pages at `/ui/` as an ASGI application. Files are the same for everybody; what they show comes from the API."""
+"""Serves the web UI at `/ui/`."""
 
 import mimetypes
 import re

@@ -1,4 +1,4 @@
-"""The event stream of one call: its answer, and what the server says and asks on the way."""
+"""The event stream of one call: its answer, notifications and questions."""
 
 import logging
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Calls to a server over streamable HTTP, on connections of our own beside those of the SDK's session."""
+"""Calls over streamable HTTP on pooled connections, beside the SDK's session."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Requests that wait for their answers: by id, and until when. One timer serves them all."""
+"""Requests that wait for an answer, by id and deadline, with one timer for all."""
 
 import asyncio
 import math

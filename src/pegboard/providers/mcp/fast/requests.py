@@ -1,4 +1,4 @@
-"""The heads of HTTP requests to one server: encoded once, since little in them differs from call to call."""
+"""Encoded heads of HTTP requests to one server."""
 
 from base64 import b64encode
 from collections.abc import Mapping

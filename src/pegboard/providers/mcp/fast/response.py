@@ -1,4 +1,4 @@
-"""What a server answers to `tools/call`, from its bytes to an outcome: looked at, not rebuilt."""
+"""From the bytes of a `tools/call` answer to an outcome, without rebuilding the result."""
 
 import json
 from typing import Any, Final, NamedTuple

@@ -1,4 +1,4 @@
-"""Calls to a server over stdio: written straight to its input, and answers taken from its output line by line."""
+"""Calls over stdio: written to the pipe, answers read line by line."""
 
 import asyncio
 from typing import Final

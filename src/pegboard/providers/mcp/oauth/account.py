@@ -1,4 +1,4 @@
-"""Our account at one server: the credentials of its connections, renewed in time, and the wait for a person."""
+"""Credentials for one server: renewed in time; waits for a person if they must sign in."""
 
 import logging
 import math

@@ -1,4 +1,4 @@
-"""The desk where people sign in: links that work once, the way to the server's page, and the way back."""
+"""The sign-in service: links that work once, redirects to the server, and callbacks."""
 
 import secrets
 from collections.abc import AsyncIterator, Mapping

@@ -1,4 +1,4 @@
-"""What is kept of the sign-in at one server: the client we are there, the tokens, and where they are renewed."""
+"""What is stored of a sign-in: client registration, tokens, and where to renew them."""
 
 import json
 from dataclasses import dataclass, field

@@ -1,1 +1,1 @@
-"""How messages travel to a server: stdio, streamable HTTP, HTTP with server-sent events."""
+"""Transports: stdio, streamable HTTP, HTTP with server-sent events."""

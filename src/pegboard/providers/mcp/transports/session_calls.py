@@ -1,4 +1,4 @@
-"""Calls through the SDK's session, where there is no shorter way: over SSE, and through an HTTP proxy."""
+"""Calls through the SDK's session, where there is no fast path: over SSE and through HTTP proxies."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any

@@ -1,1 +1,1 @@
-"""The short road over HTTP for `tools/call` and `tools/list`: bytes in, bytes out, and the SDK for everything odd."""
+"""The fast path for `tools/call` and `tools/list` over HTTP: bytes in, bytes out; the SDK handles everything else."""

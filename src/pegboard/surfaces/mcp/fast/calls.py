@@ -1,4 +1,4 @@
-"""`tools/call` on the short road: read, handed to the gateway, and its outcome written as it came."""
+"""`tools/call` in the fast path."""
 
 import asyncio
 import math

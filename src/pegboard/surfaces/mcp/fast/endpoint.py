@@ -1,4 +1,4 @@
-"""The short road: takes the requests it knows, and leaves every other one to the SDK, read or unread."""
+"""The fast path: takes requests that it knows, and leaves all others to the SDK."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""How a call ended, as the text of a JSON-RPC answer for the client's era; a tool's own result passes as it came."""
+"""JSON-RPC messages of the fast path; results of tools pass through unchanged."""
 
 import json
 from collections.abc import Mapping

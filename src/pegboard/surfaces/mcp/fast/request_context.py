@@ -1,4 +1,4 @@
-"""What the headers of a request mean, worked out once for each set of them: its era and through which view it asks."""
+"""What the headers of a request mean (protocol revision, caller, view), cached for equal headers."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""The answer to one request on its way out: plain JSON, or a stream of events once something must be said before it."""
+"""Writes the answer to one request: JSON, or an event stream if something must be sent before it."""
 
 import asyncio
 from collections import deque

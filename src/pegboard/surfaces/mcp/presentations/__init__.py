@@ -1,1 +1,1 @@
-"""How tools are listed and called over MCP, one module for each presentation."""
+"""The presentations over MCP, one module each."""

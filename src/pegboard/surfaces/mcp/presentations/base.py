@@ -1,4 +1,4 @@
-"""Conversations, and what each has found: kept with the session of a client, or in a handle that the client keeps."""
+"""What a presentation is, and conversations with the tools they have found."""
 
 import secrets
 from collections import OrderedDict

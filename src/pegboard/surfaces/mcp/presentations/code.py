@@ -1,6 +1,4 @@
-"""The code presentation over the protocol: a search for functions, and programs that call them. Neither approves,
-enables or widens anything.
-"""
+"""The code presentation over MCP."""
 
 import hashlib
 import json

@@ -1,6 +1,4 @@
-"""The deferred presentation over the protocol: tools are found by search, and from then on shown as themselves in that
-conversation. None of its own tools approves, enables or widens anything.
-"""
+"""The deferred presentation over MCP."""
 
 import hashlib
 import json

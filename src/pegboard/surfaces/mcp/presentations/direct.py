@@ -1,4 +1,4 @@
-"""The direct presentation: every open tool of a resolution as itself, in the order of the board."""
+"""The direct presentation: every open tool, in the order of the board."""
 
 import base64
 import binascii

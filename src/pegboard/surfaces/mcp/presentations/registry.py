@@ -1,4 +1,4 @@
-"""Every presentation by its name: the one place that knows them all."""
+"""All presentations by name."""
 
 from collections.abc import Callable
 from typing import assert_never

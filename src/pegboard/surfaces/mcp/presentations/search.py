@@ -1,6 +1,4 @@
-"""The search presentation over the protocol: tools that find others instead of all. None approves, enables or widens
-anything.
-"""
+"""The search presentation over MCP."""
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable

@@ -1,6 +1,4 @@
-"""What presentations with tools of their own have in common: how those are listed, checked and told, and how a call of
-a tool of the board passes through one of them.
-"""
+"""Shared by presentations with tools of their own: listing, checking and calling."""
 
 import hashlib
 import json
