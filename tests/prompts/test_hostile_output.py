@@ -12,8 +12,8 @@ from benchmarks.parser_cases.invariants import broken_rule, streamed, whole
 
 from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats import FORMATS, Format, parse
-from pegboard.prompts.formats.base import JsonFormat
 from pegboard.prompts.formats.code_mode import CodeModeFormat
+from pegboard.prompts.formats.json_formats import JsonFormat
 from pegboard.prompts.scanner import MAX_HEADER_LENGTH, Scanner
 from pegboard.prompts.tool_shape import ToolShape
 

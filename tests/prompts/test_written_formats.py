@@ -11,7 +11,7 @@ from tests.support.collect_failures import each_case
 
 from pegboard.core.json.values import Json
 from pegboard.prompts.events import ParsedCall
-from pegboard.prompts.formats import FORMATS, FormatMessage, FormattedResult, find_format, parse
+from pegboard.prompts.formats import ALIASES, FORMATS, FormatMessage, FormattedResult, find_format, parse
 from pegboard.prompts.formats.base import EXAMPLE
 from pegboard.prompts.scanner import collect_output
 from pegboard.prompts.tool_shape import ToolShape
@@ -146,8 +146,10 @@ def test_an_argument_given_twice_breaks_the_call_in_every_format(name: str) -> N
 
 def test_a_format_is_found_by_its_name_and_by_every_alias_in_any_case() -> None:
     for name, format in FORMATS.items():
-        for said in (name, name.upper(), *format.aliases, *(alias.replace("_", "-") for alias in format.aliases)):
+        aliases = [alias for alias, meant in ALIASES.items() if meant == name]
+        for said in (name, name.upper(), *aliases, *(alias.replace("_", "-") for alias in aliases)):
             assert find_format(said) is format, said
+    assert {*ALIASES.values()} <= {*FORMATS}
     assert find_format("nothing like it") is None
 
 

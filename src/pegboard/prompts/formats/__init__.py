@@ -8,67 +8,27 @@ from pegboard.prompts.formats.base import Format, FormatMessage, FormattedResult
 
 __all__ = ["FORMATS", "Format", "FormatMessage", "FormattedResult", "OutputScanner", "find_format", "parse"]
 
-_MODULES: Final[Mapping[str, str]] = {
-    "apriel": "json_formats",
-    "codemode": "code_mode",
-    "cohere": "json_formats",
-    "deepseek_v3": "json_formats",
-    "deepseek_v31": "json_formats",
-    "deepseek_v32": "tag_formats",
-    "deepseek_v4": "tag_formats",
-    "dots": "tag_formats",
-    "ernie45": "json_formats",
-    "firefunction": "json_formats",
-    "functionary": "json_formats",
-    "functiongemma": "other_formats",
-    "gemini_json": "json_formats",
-    "gemma4": "other_formats",
-    "gigachat3": "json_formats",
-    "glm45": "tag_formats",
-    "glm47": "tag_formats",
-    "granite3": "json_formats",
-    "granite_20b": "json_formats",
-    "granite_function_call": "json_formats",
-    "harmony": "other_formats",
-    "hermes": "json_formats",
-    "hermes_longcat": "json_formats",
-    "hunyuan": "tag_formats",
-    "hy_v3": "tag_formats",
-    "inkling": "other_formats",
-    "json": "json_formats",
-    "json_apertus": "json_formats",
-    "json_fenced": "json_formats",
-    "json_generic": "json_formats",
-    "json_internlm2": "json_formats",
-    "json_jamba": "json_formats",
-    "json_phi4mini": "json_formats",
-    "json_xlam": "json_formats",
-    "kimi_k2": "json_formats",
-    "kimi_k3": "tag_formats",
-    "ling3": "tag_formats",
-    "llama3_json": "json_formats",
-    "llama_function_tag": "json_formats",
-    "minicpm5": "tag_formats",
-    "minimax_m2": "tag_formats",
-    "minimax_m3": "other_formats",
-    "mistral": "mistral",
-    "muse_glimmer": "other_formats",
-    "native": "native",
-    "nemotron_v2": "json_formats",
-    "pipeline_default": "json_formats",
-    "poolside_v1": "tag_formats",
-    "pythonic": "pythonic",
-    "pythonic_bare": "pythonic",
-    "pythonic_block": "pythonic",
-    "pythonic_lfm2": "pythonic",
-    "pythonic_olmo3": "pythonic",
-    "qwen3_coder": "tag_formats",
-    "seed_oss": "tag_formats",
-    "step3": "tag_formats",
+_NAMES_BY_MODULE: Final[Mapping[str, tuple[str, ...]]] = {
+    "code_mode": ("codemode",),
+    "json_formats": (
+        *("apriel", "cohere", "deepseek_v3", "deepseek_v31", "ernie45", "firefunction", "functionary"),
+        *("gemini_json", "gigachat3", "granite3", "granite_20b", "granite_function_call", "hermes"),
+        *("hermes_longcat", "inkling", "json", "json_apertus", "json_fenced", "json_generic"),
+        *("json_internlm2", "json_jamba", "json_phi4mini", "json_xlam", "kimi_k2", "llama3_json"),
+        *("llama_function_tag", "mistral", "nemotron_v2", "pipeline_default"),
+    ),
+    "native": ("native",),
+    "other_formats": ("functiongemma", "gemma4", "harmony", "minimax_m3"),
+    "pythonic": ("pythonic", "pythonic_bare", "pythonic_block", "pythonic_lfm2", "pythonic_olmo3"),
+    "tag_formats": (
+        *("deepseek_v32", "deepseek_v4", "dots", "glm45", "glm47", "hunyuan", "hy_v3", "kimi_k3", "ling3"),
+        *("minicpm5", "minimax_m2", "muse_glimmer", "poolside_v1", "qwen3_coder", "seed_oss", "step3"),
+    ),
 }
-"""By the name of the format: the module that holds it, as `FORMAT`, or as a member of its `FORMATS`."""
+"""By the module that holds a format, as `FORMAT` or as a member of its `FORMATS`."""
+_MODULES: Final = dict(sorted((name, module) for module, names in _NAMES_BY_MODULE.items() for name in names))
 
-_ALIASES: Final[Mapping[str, str]] = {
+ALIASES: Final[Mapping[str, str]] = {
     "any": "pipeline_default",
     "code_mode": "codemode",
     "deepseek_r1": "deepseek_v3",
@@ -117,5 +77,5 @@ FORMATS: Final[Mapping[str, Format]] = _Formats()
 def find_format(name: str) -> Format | None:
     """The format of that name or alias, in any case."""
     said = name.strip().casefold().replace("-", "_")
-    said = _ALIASES.get(said, said)
+    said = ALIASES.get(said, said)
     return FORMATS[said] if said in _MODULES else None

@@ -39,7 +39,6 @@ _TYPES: Final = {
 @dataclass(frozen=True)
 class CodeModeFormat:
     name: str = "codemode"
-    aliases: tuple[str, ...] = ("code_mode",)
 
     @property
     def thinking_markers(self) -> tuple[tuple[str, str], ...]:

@@ -18,9 +18,11 @@ from pegboard.prompts.events import (
     source_text,
 )
 from pegboard.prompts.formats.base import FormatMessage, FormattedResult
-from pegboard.prompts.formats.json_formats import ANYTHING_FORMAT as ANYTHING
+from pegboard.prompts.formats.json_formats import FORMATS as JSON_FORMATS
 from pegboard.prompts.scanner import Scanner
 from pegboard.prompts.tool_shape import ToolShape
+
+ANYTHING: Final = JSON_FORMATS["pipeline_default"]
 
 
 class NativeScanner:
@@ -83,7 +85,6 @@ _THINKING_MARKERS: Final = frozenset(marker for pair in ANYTHING.thinking_marker
 @dataclass(frozen=True)
 class NativeFormat:
     name: str = "native"
-    aliases: tuple[str, ...] = ()
 
     @property
     def thinking_markers(self) -> tuple[tuple[str, str], ...]:

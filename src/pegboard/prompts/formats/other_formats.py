@@ -1,4 +1,4 @@
-"""MiniMax M3: tags behind a prefix of their own, an argument's name as its tag, objects and lists as tags in tags."""
+"""Formats of a shape of their own: Harmony, Gemma and MiniMax M3."""
 
 import json
 import re
@@ -13,7 +13,6 @@ from pegboard.prompts.formats.base import (
     Format,
     FormatMessage,
     FormattedResult,
-    JsonFormat,
     as_function,
     compact_json,
     escape_markers,
@@ -21,17 +20,10 @@ from pegboard.prompts.formats.base import (
     frame_result,
     frame_rule,
 )
-from pegboard.prompts.formats.tag_formats import NAME, NAMED_ARGUMENT, NAMED_CALL, TaggedFormat
+from pegboard.prompts.formats.tag_formats import NAME, TaggedFormat
 from pegboard.prompts.repair import MAX_DEPTH
 from pegboard.prompts.scanners.braces import BraceScanner, BraceSyntax
-from pegboard.prompts.scanners.json_calls import JsonSyntax
-from pegboard.prompts.scanners.messages import (
-    FramedTagScanner,
-    FramedTagSyntax,
-    HarmonyScanner,
-    InklingScanner,
-    MessageSyntax,
-)
+from pegboard.prompts.scanners.messages import HarmonyScanner, MessageSyntax
 from pegboard.prompts.scanners.tags import TagScanner, TagSyntax
 from pegboard.prompts.tool_shape import ToolShape
 from pegboard.prompts.values import BareWord, CoercedValue, parameter_schema, read_typed, resolve_bare_words
@@ -48,7 +40,6 @@ HARMONY_SYNTAX: Final = MessageSyntax(
 @dataclass(frozen=True)
 class HarmonyFormat:
     name: str = "harmony"
-    aliases: tuple[str, ...] = ("gpt_oss",)
 
     @property
     def thinking_markers(self) -> tuple[tuple[str, str], ...]:
@@ -87,49 +78,6 @@ class HarmonyFormat:
 HARMONY_FORMAT: Final = HarmonyFormat()
 
 
-# Inkling: messages by kind of content; one that invokes a tool holds an object with its name and its arguments.
-
-INKLING_FORMAT: Final = JsonFormat(
-    name="inkling",
-    syntax=JsonSyntax(
-        openers=("<|content_invoke_tool_json|>", InklingScanner.AUTHOR_MARKER),
-        closers=("<|end_message|>", "<|content_model_end_sampling|>"),
-        stray_markers=("<|content_text|>", "<|content_invoke_tool_text|>", "<|content_tool_error|>"),
-        thinking_markers=(("<|content_thinking|>", "<|end_message|>"),),
-    ),
-    around_each=("<|message_model|><|content_invoke_tool_json|>", "<|end_message|>"),
-    between="",
-    keys=("name", "args"),
-    scanner_type=InklingScanner,
-)
-
-
-# Muse Glimmer: messages with a recipient; one to a tool holds <atem:invoke name="…"> with its parameters.
-
-MUSE_GLIMMER_FORMAT: Final = TaggedFormat(
-    name="muse_glimmer",
-    syntax=FramedTagSyntax(
-        openers=("<atem:function_calls>", "<atem:invoke", "<|eom|>", "<|eot|>"),
-        closers=("</atem:invoke>", "</atem:function_calls>"),
-        thinking_markers=(),
-        call_start="<atem:invoke",
-        call="<atem:invoke" + NAMED_CALL,
-        call_close="</atem:invoke>",
-        block_close="</atem:function_calls>",
-        key_start="<atem:parameter",
-        key="<atem:parameter" + NAMED_ARGUMENT,
-        value_close="</atem:parameter>",
-        header=r"(?:<\|start\|>\s*assistant)?\s*to=([^\s<]+)\s*<\|message\|>",
-        header_start="<|start|>",
-        message_ends=("<|eom|>", "<|eot|>"),
-    ),
-    block=("<|start|>assistant to=tools<|message|><atem:function_calls>\n", "\n</atem:function_calls><|eom|>"),
-    call=('<atem:invoke name="{name}">\n', "</atem:invoke>"),
-    argument=('<atem:parameter name="{key}">', "</atem:parameter>\n"),
-    scanner_type=FramedTagScanner,
-)
-
-
 # Gemma 4 and FunctionGemma: call:name{key:value}, strings between quotes that no text has.
 
 
@@ -139,7 +87,6 @@ class GemmaFormat:
     syntax: BraceSyntax
     call_around: tuple[str, str]
     result_around: tuple[str, str]
-    aliases: tuple[str, ...] = ()
 
     @property
     def thinking_markers(self) -> tuple[tuple[str, str], ...]:
@@ -223,6 +170,8 @@ GEMMA_FORMATS: Final[Mapping[str, GemmaFormat]] = {
     ),
 }
 
+
+# MiniMax M3: tags behind a prefix of their own, an argument's name as its tag, objects and lists as tags in tags.
 
 PREFIX: Final = "]<]minimax[>["
 ITEM: Final = "item"
@@ -339,7 +288,5 @@ MINIMAX_M3_FORMAT: Final = TreeFormat(
 FORMATS: Final[Mapping[str, Format]] = {
     **GEMMA_FORMATS,
     "harmony": HARMONY_FORMAT,
-    "inkling": INKLING_FORMAT,
     "minimax_m3": MINIMAX_M3_FORMAT,
-    "muse_glimmer": MUSE_GLIMMER_FORMAT,
 }

@@ -8,7 +8,7 @@ from typing import Final
 
 from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats.base import (
-    RESULT_IS_DATA,
+    JSON_RESULT_RULE,
     FormatMessage,
     FormattedResult,
     as_function,
@@ -28,7 +28,6 @@ class PythonicFormat:
     syntax: PythonSyntax
     around: tuple[str, str] = ("[", "]")
     between: str = ", "
-    aliases: tuple[str, ...] = ()
     result_role: str = "tool"
 
     @property
@@ -41,7 +40,7 @@ class PythonicFormat:
             self.calls_text,
             "Every value is a plain Python literal: no variables, no expressions, no calls inside calls. "
             "Write nothing but the calls.",
-            f"What comes back as a JSON object with a tool and its output {RESULT_IS_DATA}",
+            JSON_RESULT_RULE,
         )
 
     def tools_text(self, tools: Sequence[ToolShape]) -> str:
@@ -65,7 +64,6 @@ class PythonicFormat:
 FORMATS: Final[Mapping[str, PythonicFormat]] = {
     "pythonic": PythonicFormat(
         name="pythonic",
-        aliases=("llama4", "llama4_pythonic", "toolace"),
         syntax=PythonSyntax(
             openers=("<|python_start|>", "<|python_tag|>"),
             closers=("<|python_end|>", "<|eom_id|>", "<|eot_id|>", "<|eom|>", "<|eot|>"),
@@ -75,7 +73,6 @@ FORMATS: Final[Mapping[str, PythonicFormat]] = {
     ),
     "pythonic_lfm2": PythonicFormat(
         name="pythonic_lfm2",
-        aliases=("lfm2",),
         syntax=PythonSyntax(
             openers=("<|tool_call_start|>",), closers=("<|tool_call_end|>",), stray_markers=("<|im_end|>",)
         ),
@@ -83,7 +80,6 @@ FORMATS: Final[Mapping[str, PythonicFormat]] = {
     ),
     "pythonic_olmo3": PythonicFormat(
         name="pythonic_olmo3",
-        aliases=("olmo3",),
         syntax=PythonSyntax(
             openers=("<function_calls>",), closers=("</function_calls>",), stray_markers=("<|im_end|>",)
         ),

@@ -1,4 +1,4 @@
-"""What all formats share that write a call as tags: they differ by the tags."""
+"""The formats that write a call as tags: one engine, and a table of their tags."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,6 @@ from pegboard.core.json.values import Json
 from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats.base import (
     DEFAULT_FRAME,
-    Format,
     FormatMessage,
     FormattedResult,
     ResultFrame,
@@ -19,6 +18,7 @@ from pegboard.prompts.formats.base import (
     frame_result,
     frame_rule,
 )
+from pegboard.prompts.scanners.messages import FramedTagScanner, FramedTagSyntax
 from pegboard.prompts.scanners.tags import TagScanner, TagSyntax
 from pegboard.prompts.tool_shape import ToolShape
 
@@ -80,7 +80,6 @@ class TaggedFormat:
     """Around all calls, or around each."""
     block_each: bool = False
     between: str = "\n"
-    aliases: tuple[str, ...] = ()
     tools_around: tuple[str, str] = ("<tools>\n", "\n</tools>")
     result_role: str = "tool"
     result_around: ResultFrame = DEFAULT_FRAME
@@ -144,324 +143,274 @@ class TaggedFormat:
         return self.scanner_type(self.syntax, tools, in_thinking=in_thinking)
 
 
-# dots: <invoke name="…"> with a <parameter name="…"> for each argument, in <dots_function_call>.
+# The tags that several of them share.
 
-DOTS_FORMAT: Final = TaggedFormat(
-    name="dots",
-    syntax=TagSyntax(
-        openers=("<dots_function_call>", "<invoke"),
-        closers=("</invoke>", "</dots_function_call>"),
-        call_start="<invoke",
-        call="<invoke" + NAMED_CALL,
-        call_close="</invoke>",
-        block_close="</dots_function_call>",
-        key_start="<parameter",
-        key="<parameter" + NAMED_ARGUMENT,
-        value_close="</parameter>",
-        trim=True,
-    ),
-    block=("<dots_function_call>", "</dots_function_call>"),
-    call=('<invoke name="{name}">', "</invoke>"),
-    argument=('<parameter name="{key}">', "</parameter>"),
-    between="",
-)
+_BAR: Final = "\uff5c"
+_DSML_OPEN: Final = f"<{_BAR}DSML{_BAR}"
+_DSML_CLOSE: Final = f"</{_BAR}DSML{_BAR}"
+# MiniCPM's tokenizer's mark for a space comes through now and then, and so do tags without any.
+_MINICPM_NAME: Final = "(?>(?:[\\s\u0120](?:[^<>]*?[\\s\u0120])?)?name\\s*+=)"
+_TOOL_RESPONSE: Final = ("<tool_response>\n", "\n</tool_response>")
 
 
-# DeepSeek V3.2 and V4: tags with the prefix DSML, each argument with a note whether it is text or JSON.
-
-BAR: Final = "\uff5c"
-OPEN: Final = f"<{BAR}DSML{BAR}"
-CLOSE: Final = f"</{BAR}DSML{BAR}"
-
-
-def _dsml_format(name: str, block: str, *aliases: str) -> TaggedFormat:
-    """They differ by the word for the block."""
+def _dsml_format(name: str, block: str) -> TaggedFormat:
+    """DeepSeek V3.2 and V4: tags with the prefix DSML, each argument with a note whether it is text or JSON. They
+    differ by the word for the block."""
     return TaggedFormat(
         name=name,
-        aliases=aliases,
         syntax=TagSyntax(
-            openers=(f"{OPEN}{block}>", f"{OPEN}invoke"),
-            closers=(f"{CLOSE}invoke>", f"{CLOSE}{block}>"),
-            stray_markers=(f"<{BAR}end▁of▁sentence{BAR}>",),
-            call_start=f"{OPEN}invoke",
-            call=OPEN + r'invoke\s+name\s*=\s*"(?P<name>[^"<>\n]*)"\s*>',
-            call_close=f"{CLOSE}invoke>",
-            block_close=f"{CLOSE}{block}>",
-            key_start=f"{OPEN}parameter",
-            key=OPEN + r'parameter\s+name\s*=\s*"(?P<key>[^"<>\n]*)"(?:\s+string\s*=\s*"(?P<text>true|false)")?\s*>',
-            value_close=f"{CLOSE}parameter>",
+            openers=(f"{_DSML_OPEN}{block}>", f"{_DSML_OPEN}invoke"),
+            closers=(f"{_DSML_CLOSE}invoke>", f"{_DSML_CLOSE}{block}>"),
+            stray_markers=(f"<{_BAR}end▁of▁sentence{_BAR}>",),
+            call_start=f"{_DSML_OPEN}invoke",
+            call=_DSML_OPEN + r'invoke\s+name\s*=\s*"(?P<name>[^"<>\n]*)"\s*>',
+            call_close=f"{_DSML_CLOSE}invoke>",
+            block_close=f"{_DSML_CLOSE}{block}>",
+            key_start=f"{_DSML_OPEN}parameter",
+            key=_DSML_OPEN
+            + r'parameter\s+name\s*=\s*"(?P<key>[^"<>\n]*)"(?:\s+string\s*=\s*"(?P<text>true|false)")?\s*>',
+            value_close=f"{_DSML_CLOSE}parameter>",
         ),
-        block=(f"{OPEN}{block}>\n", f"\n{CLOSE}{block}>"),
-        call=(OPEN + 'invoke name="{name}">\n', f"{CLOSE}invoke>"),
-        argument=(OPEN + 'parameter name="{key}" string="{string}">', f"{CLOSE}parameter>\n"),
+        block=(f"{_DSML_OPEN}{block}>\n", f"\n{_DSML_CLOSE}{block}>"),
+        call=(_DSML_OPEN + 'invoke name="{name}">\n', f"{_DSML_CLOSE}invoke>"),
+        argument=(_DSML_OPEN + 'parameter name="{key}" string="{string}">', f"{_DSML_CLOSE}parameter>\n"),
         result_role="user",
         result_around=("<result>", "</result>"),
         results_around=("<function_results>\n", "\n</function_results>"),
     )
 
 
-DSML_FORMATS: Final[Mapping[str, TaggedFormat]] = {
-    "deepseek_v32": _dsml_format("deepseek_v32", "function_calls"),
-    "deepseek_v4": _dsml_format("deepseek_v4", "tool_calls"),
-}
-
-
-# GLM 4.5 to 4.7, Ling 3 and Poolside: the name behind <tool_call>, then <arg_key> and <arg_value> in pairs.
-
-KEY_TAG: Final = rf"<arg_key>(?P<key>[^<]*)</arg_key>{GAP}<arg_value>"
-
-GLM_SYNTAX: Final = TagSyntax(
+_GLM: Final = TagSyntax(
     openers=("<tool_call>",),
     closers=("</tool_call>",),
     stray_markers=("<|user|>", "<|observation|>", "<|endoftext|>"),
     call_close="</tool_call>",
     key_start="<arg_key>",
-    key=KEY_TAG,
+    key=rf"<arg_key>(?P<key>[^<]*)</arg_key>{GAP}<arg_value>",
     key_close="</arg_key>",
     value_start="<arg_value>",
     value_close="</arg_value>",
 )
-
-
-def _glm_format(name: str, line: str, *aliases: str, signs: TagSyntax = GLM_SYNTAX) -> TaggedFormat:
-    """They differ by the line breaks that their templates write between tags."""
-    return TaggedFormat(
-        name=name,
-        aliases=aliases,
-        syntax=signs,
-        call=(f"<tool_call>{{name}}{line}", "</tool_call>"),
-        argument=(f"<arg_key>{{key}}</arg_key>{line}<arg_value>", f"</arg_value>{line}"),
-        between=line,
-        result_around=("<tool_response>\n", "\n</tool_response>"),
-    )
-
-
-GLM_FORMATS: Final[Mapping[str, TaggedFormat]] = {
-    "glm45": _glm_format("glm45", "\n", "glm46", "glm4_moe"),
-    "glm47": _glm_format("glm47", "", "glm47_moe"),
-    "ling3": _glm_format("ling3", "\n"),
-    "poolside_v1": _glm_format("poolside_v1", "\n", signs=replace(GLM_SYNTAX, trim=True)),
-}
-
-
-# Hunyuan: the pairs of GLM behind <tool_sep>, all calls in one <tool_calls>. Older ones write a JSON array there.
-
-HUNYUAN_SYNTAX: Final = TagSyntax(
+_HUNYUAN: Final = replace(
+    _GLM,
     openers=("<tool_calls>", "<tool_call>"),
     closers=("</tool_call>", "</tool_calls>"),
     stray_markers=("<answer>", "</answer>"),
     call_start="<tool_call>",
     call=r"<tool_call>\s*(?P<name>[^<>\s]*)\s*<tool_sep>",
     tag_end="<tool_sep>",
-    call_close="</tool_call>",
     block_close="</tool_calls>",
-    key_start="<arg_key>",
-    key=KEY_TAG,
-    key_close="</arg_key>",
-    value_start="<arg_value>",
-    value_close="</arg_value>",
+)
+_PAIR: Final = ("<arg_key>{key}</arg_key>\n<arg_value>", "</arg_value>\n")
+_GLM45: Final = TaggedFormat(
+    name="glm45",
+    syntax=_GLM,
+    call=("<tool_call>{name}\n", "</tool_call>"),
+    argument=_PAIR,
+    result_around=_TOOL_RESPONSE,
+)
+"""GLM 4.5 and 4.6: the name behind <tool_call>, then <arg_key> and <arg_value> in pairs."""
+_HUNYUAN_FORMAT: Final = TaggedFormat(
+    name="hunyuan",
+    syntax=_HUNYUAN,
+    block=("<tool_calls>\n", "\n</tool_calls>"),
+    call=("<tool_call>{name}<tool_sep>\n", "</tool_call>"),
+    argument=_PAIR,
+    result_around=_TOOL_RESPONSE,
+)
+"""The pairs of GLM behind <tool_sep>, all calls in one <tool_calls>. Older ones write a JSON array there."""
+_QWEN_CODER: Final = TagSyntax(
+    openers=("<tool_call>", "<function"),
+    closers=("</function>", "</tool_call>"),
+    stray_markers=("<|im_end|>",),
+    call_start="<function",
+    call="<function(?:\\s+name)?" + NAME,
+    call_close="</function>",
+    block_close="</tool_call>",
+    key_start="<parameter",
+    key="<parameter(?:\\s+name)?" + KEY,
+    value_close="</parameter>",
+    trim=True,
+)
+_INVOKE: Final = TagSyntax(
+    call_start="<invoke",
+    call="<invoke" + NAMED_CALL,
+    call_close="</invoke>",
+    key_start="<parameter",
+    key="<parameter" + NAMED_ARGUMENT,
+    value_close="</parameter>",
 )
 
-
-def _hunyuan_format(name: str) -> TaggedFormat:
-    return TaggedFormat(
-        name=name,
-        syntax=HUNYUAN_SYNTAX,
-        block=("<tool_calls>\n", "\n</tool_calls>"),
-        call=("<tool_call>{name}<tool_sep>\n", "</tool_call>"),
-        argument=("<arg_key>{key}</arg_key>\n<arg_value>", "</arg_value>\n"),
-        result_around=("<tool_response>\n", "\n</tool_response>"),
-    )
-
-
-HUNYUAN_FORMATS: Final[Mapping[str, TaggedFormat]] = {
-    "hunyuan": _hunyuan_format("hunyuan"),
-    "hy_v3": _hunyuan_format("hy_v3"),
-}
-
-
-# Kimi K3: elements between <|open|> and <|close|>, each argument with its type.
-
-
-def _open(element: str) -> str:
-    return f"<|open|>{element}<|sep|>"
-
-
-def _close(element: str) -> str:
-    return f"<|close|>{element}<|sep|>"
-
-
-KIMI_K3_FORMAT: Final = TaggedFormat(
-    name="kimi_k3",
-    syntax=TagSyntax(
-        openers=(_open("tools"), "<|open|>call"),
-        closers=(_close("call"), _close("tools"), _close("message")),
-        stray_markers=(_open("response"), _close("response"), _open('message role="assistant"'), "<|end_of_msg|>"),
-        thinking_markers=((_open("think"), _close("think")),),
-        call_start="<|open|>call",
-        call=r'<\|open\|>call\s+tool="(?P<name>[^"<>\n]*)"[^<>\n]*<\|sep\|>',
-        call_close=_close("call"),
-        block_close=_close("tools"),
-        key_start="<|open|>argument",
-        key=r'<\|open\|>argument\s+key="(?P<key>[^"<>\n]*)"(?:\s+type="(?P<kind>\w+)")?[^<>\n]*<\|sep\|>',
-        tag_end="<|sep|>",
-        value_close=_close("argument"),
-    ),
-    block=(_open("tools"), _close("tools")),
-    call=(_open('call tool="{name}" index="{index}"'), _close("call")),
-    argument=(_open('argument key="{key}" type="{kind}"'), _close("argument")),
-    between="",
-)
-
-
-# MiniCPM 5: <function name="…"> with a <param name="…"> for each argument, whose text is XML or CDATA.
-
-# Its tokenizer's mark for a space comes through now and then, and so do tags without any.
-NAME_ATTRIBUTE: Final = "(?>(?:[\\s\u0120](?:[^<>]*?[\\s\u0120])?)?name\\s*+=)"
-
-MINICPM5_FORMAT: Final = TaggedFormat(
-    name="minicpm5",
-    syntax=TagSyntax(
-        openers=("<function",),
-        closers=("</function>",),
-        call_start="<function",
-        call="<function" + NAME_ATTRIBUTE + NAME_REST,
-        call_close="</function>",
-        key_start="<param",
-        key="<param(?:eter)?" + NAME_ATTRIBUTE + KEY_REST,
-        value_close="</param>",
-        between=("<arguments>", "</arguments>"),
-        strip=True,
-        cdata=True,
-        entities=True,
-    ),
-    call=('<function name="{name}">', "</function>"),
-    argument=('<param name="{key}">', "</param>"),
-)
-
-
-# MiniMax M2: <invoke name="…"> with a <parameter name="…"> for each argument, in <minimax:tool_call>.
-
-MINIMAX_M2_FORMAT: Final = TaggedFormat(
-    name="minimax_m2",
-    syntax=TagSyntax(
-        openers=("<minimax:tool_call>", "<invoke"),
-        closers=("</invoke>", "</minimax:tool_call>"),
-        stray_markers=("[e~[",),
-        call_start="<invoke",
-        call="<invoke" + NAMED_CALL,
-        call_close="</invoke>",
-        block_close="</minimax:tool_call>",
-        key_start="<parameter",
-        key="<parameter" + NAMED_ARGUMENT,
-        value_close="</parameter>",
-    ),
-    block=("<minimax:tool_call>\n", "\n</minimax:tool_call>"),
-    call=('<invoke name="{name}">\n', "</invoke>"),
-    argument=('<parameter name="{key}">', "</parameter>\n"),
-    result_around=("<response>", "</response>"),
-)
-
-
-# Qwen3-Coder, Qwen 3.5 and 3.6, Nemotron 3 and Step 3.5: <function=name> with a <parameter=key> for each argument.
-
-QWEN3_CODER_FORMAT: Final = TaggedFormat(
-    name="qwen3_coder",
-    aliases=("qwen3_xml", "nemotron_v3", "step3p5"),
-    syntax=TagSyntax(
-        openers=("<tool_call>", "<function"),
-        closers=("</function>", "</tool_call>"),
-        stray_markers=("<|im_end|>",),
-        call_start="<function",
-        call="<function(?:\\s+name)?" + NAME,
-        call_close="</function>",
-        block_close="</tool_call>",
-        key_start="<parameter",
-        key="<parameter(?:\\s+name)?" + KEY,
-        value_close="</parameter>",
-        trim=True,
-    ),
-    block=("<tool_call>\n", "\n</tool_call>"),
-    block_each=True,
-    call=("<function={name}>\n", "</function>"),
-    argument=("<parameter={key}>\n", "\n</parameter>\n"),
-    result_role="user",
-    result_around=("<tool_response>\n", "\n</tool_response>"),
-)
-
-
-# Seed-OSS: the tags of Qwen3-Coder inside <seed:tool_call>, with values on the line of their tags.
-
-SEED_OSS_FORMAT: Final = TaggedFormat(
-    name="seed_oss",
-    syntax=TagSyntax(
-        openers=("<seed:tool_call>", "<function"),
-        closers=("</function>", "</seed:tool_call>"),
-        stray_markers=("<seed:eos>",),
-        thinking_markers=(("<seed:think>", "</seed:think>"), ("<think>", "</think>")),
-        call_start="<function",
-        call="<function(?:\\s+name)?" + NAME,
-        call_close="</function>",
-        block_close="</seed:tool_call>",
-        key_start="<parameter",
-        key="<parameter(?:\\s+name)?" + KEY,
-        value_close="</parameter>",
-        trim=True,
-    ),
-    block=("<seed:tool_call>\n", "\n</seed:tool_call>"),
-    block_each=True,
-    call=("<function={name}>\n", "</function>"),
-    argument=("<parameter={key}>", "</parameter>\n"),
-)
-
-
-# Step 3: <steptml:invoke name="…"> with a <steptml:parameter name="…"> for each argument, among empty markers.
-
-STEP3_BAR: Final = "\uff5c"
-
-STEP3_FORMAT: Final = TaggedFormat(
-    name="step3",
-    syntax=TagSyntax(
-        openers=("<steptml:invoke",),
-        closers=(
-            "</steptml:invoke>",
-            f"<{STEP3_BAR}tool_call_end{STEP3_BAR}>",
-            f"<{STEP3_BAR}tool_calls_end{STEP3_BAR}>",
+_TABLE: Final = (
+    # dots: <invoke name="…"> with a <parameter name="…"> for each argument, in <dots_function_call>.
+    TaggedFormat(
+        name="dots",
+        syntax=replace(
+            _INVOKE,
+            openers=("<dots_function_call>", "<invoke"),
+            closers=("</invoke>", "</dots_function_call>"),
+            block_close="</dots_function_call>",
+            trim=True,
         ),
-        stray_markers=(
-            f"<{STEP3_BAR}tool_calls_begin{STEP3_BAR}>",
-            f"<{STEP3_BAR}tool_call_begin{STEP3_BAR}>",
-            f"function<{STEP3_BAR}tool_sep{STEP3_BAR}>",
+        block=("<dots_function_call>", "</dots_function_call>"),
+        call=('<invoke name="{name}">', "</invoke>"),
+        argument=('<parameter name="{key}">', "</parameter>"),
+        between="",
+    ),
+    # MiniMax M2: the same in <minimax:tool_call>.
+    TaggedFormat(
+        name="minimax_m2",
+        syntax=replace(
+            _INVOKE,
+            openers=("<minimax:tool_call>", "<invoke"),
+            closers=("</invoke>", "</minimax:tool_call>"),
+            stray_markers=("[e~[",),
+            block_close="</minimax:tool_call>",
         ),
-        call_start="<steptml:invoke",
-        call="<steptml:invoke" + NAMED_CALL,
-        call_close="</steptml:invoke>",
-        block_close=f"<{STEP3_BAR}tool_call_end{STEP3_BAR}>",
-        key_start="<steptml:parameter",
-        key="<steptml:parameter" + NAMED_ARGUMENT,
-        value_close="</steptml:parameter>",
-        guesses_json=False,
+        block=("<minimax:tool_call>\n", "\n</minimax:tool_call>"),
+        call=('<invoke name="{name}">\n', "</invoke>"),
+        argument=('<parameter name="{key}">', "</parameter>\n"),
+        result_around=("<response>", "</response>"),
     ),
-    block=(f"<{STEP3_BAR}tool_calls_begin{STEP3_BAR}>", f"<{STEP3_BAR}tool_calls_end{STEP3_BAR}>"),
-    call=(
-        f"<{STEP3_BAR}tool_call_begin{STEP3_BAR}>function<{STEP3_BAR}tool_sep{STEP3_BAR}>"
-        f'<steptml:invoke name="{{name}}">',
-        f"</steptml:invoke><{STEP3_BAR}tool_call_end{STEP3_BAR}>",
+    _dsml_format("deepseek_v32", "function_calls"),
+    _dsml_format("deepseek_v4", "tool_calls"),
+    # GLM, Ling and Poolside differ by the line breaks that their templates write between tags.
+    _GLM45,
+    replace(
+        _GLM45,
+        name="glm47",
+        call=("<tool_call>{name}", "</tool_call>"),
+        argument=("<arg_key>{key}</arg_key><arg_value>", "</arg_value>"),
+        between="",
     ),
-    argument=('<steptml:parameter name="{key}">', "</steptml:parameter>"),
-    between="\n",
+    replace(_GLM45, name="ling3"),
+    replace(_GLM45, name="poolside_v1", syntax=replace(_GLM, trim=True)),
+    _HUNYUAN_FORMAT,
+    replace(_HUNYUAN_FORMAT, name="hy_v3"),
+    # Kimi K3: elements between <|open|> and <|close|>, each argument with its type.
+    TaggedFormat(
+        name="kimi_k3",
+        syntax=TagSyntax(
+            openers=("<|open|>tools<|sep|>", "<|open|>call"),
+            closers=("<|close|>call<|sep|>", "<|close|>tools<|sep|>", "<|close|>message<|sep|>"),
+            stray_markers=(
+                "<|open|>response<|sep|>",
+                "<|close|>response<|sep|>",
+                '<|open|>message role="assistant"<|sep|>',
+                "<|end_of_msg|>",
+            ),
+            thinking_markers=(("<|open|>think<|sep|>", "<|close|>think<|sep|>"),),
+            call_start="<|open|>call",
+            call=r'<\|open\|>call\s+tool="(?P<name>[^"<>\n]*)"[^<>\n]*<\|sep\|>',
+            call_close="<|close|>call<|sep|>",
+            block_close="<|close|>tools<|sep|>",
+            key_start="<|open|>argument",
+            key=r'<\|open\|>argument\s+key="(?P<key>[^"<>\n]*)"(?:\s+type="(?P<kind>\w+)")?[^<>\n]*<\|sep\|>',
+            tag_end="<|sep|>",
+            value_close="<|close|>argument<|sep|>",
+        ),
+        block=("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"),
+        call=('<|open|>call tool="{name}" index="{index}"<|sep|>', "<|close|>call<|sep|>"),
+        argument=('<|open|>argument key="{key}" type="{kind}"<|sep|>', "<|close|>argument<|sep|>"),
+        between="",
+    ),
+    # MiniCPM 5: <function name="…"> with a <param name="…"> for each argument, whose text is XML or CDATA.
+    TaggedFormat(
+        name="minicpm5",
+        syntax=TagSyntax(
+            openers=("<function",),
+            closers=("</function>",),
+            call_start="<function",
+            call="<function" + _MINICPM_NAME + NAME_REST,
+            call_close="</function>",
+            key_start="<param",
+            key="<param(?:eter)?" + _MINICPM_NAME + KEY_REST,
+            value_close="</param>",
+            between=("<arguments>", "</arguments>"),
+            strip=True,
+            cdata=True,
+            entities=True,
+        ),
+        call=('<function name="{name}">', "</function>"),
+        argument=('<param name="{key}">', "</param>"),
+    ),
+    # Muse Glimmer: messages with a recipient; one to a tool holds <atem:invoke name="…"> with its parameters.
+    TaggedFormat(
+        name="muse_glimmer",
+        syntax=FramedTagSyntax(
+            openers=("<atem:function_calls>", "<atem:invoke", "<|eom|>", "<|eot|>"),
+            closers=("</atem:invoke>", "</atem:function_calls>"),
+            thinking_markers=(),
+            call_start="<atem:invoke",
+            call="<atem:invoke" + NAMED_CALL,
+            call_close="</atem:invoke>",
+            block_close="</atem:function_calls>",
+            key_start="<atem:parameter",
+            key="<atem:parameter" + NAMED_ARGUMENT,
+            value_close="</atem:parameter>",
+            header=r"(?:<\|start\|>\s*assistant)?\s*to=([^\s<]+)\s*<\|message\|>",
+            header_start="<|start|>",
+            message_ends=("<|eom|>", "<|eot|>"),
+        ),
+        block=("<|start|>assistant to=tools<|message|><atem:function_calls>\n", "\n</atem:function_calls><|eom|>"),
+        call=('<atem:invoke name="{name}">\n', "</atem:invoke>"),
+        argument=('<atem:parameter name="{key}">', "</atem:parameter>\n"),
+        scanner_type=FramedTagScanner,
+    ),
+    # Qwen3-Coder, Qwen 3.5 and 3.6, Nemotron 3 and Step 3.5: <function=name> with a <parameter=key> for each argument.
+    TaggedFormat(
+        name="qwen3_coder",
+        syntax=_QWEN_CODER,
+        block=("<tool_call>\n", "\n</tool_call>"),
+        block_each=True,
+        call=("<function={name}>\n", "</function>"),
+        argument=("<parameter={key}>\n", "\n</parameter>\n"),
+        result_role="user",
+        result_around=_TOOL_RESPONSE,
+    ),
+    # Seed-OSS: the tags of Qwen3-Coder inside <seed:tool_call>, with values on the line of their tags.
+    TaggedFormat(
+        name="seed_oss",
+        syntax=replace(
+            _QWEN_CODER,
+            openers=("<seed:tool_call>", "<function"),
+            closers=("</function>", "</seed:tool_call>"),
+            stray_markers=("<seed:eos>",),
+            thinking_markers=(("<seed:think>", "</seed:think>"), ("<think>", "</think>")),
+            block_close="</seed:tool_call>",
+        ),
+        block=("<seed:tool_call>\n", "\n</seed:tool_call>"),
+        block_each=True,
+        call=("<function={name}>\n", "</function>"),
+        argument=("<parameter={key}>", "</parameter>\n"),
+    ),
+    # Step 3: <steptml:invoke name="…"> with a <steptml:parameter name="…"> for each argument, among empty markers.
+    TaggedFormat(
+        name="step3",
+        syntax=TagSyntax(
+            openers=("<steptml:invoke",),
+            closers=("</steptml:invoke>", f"<{_BAR}tool_call_end{_BAR}>", f"<{_BAR}tool_calls_end{_BAR}>"),
+            stray_markers=(
+                f"<{_BAR}tool_calls_begin{_BAR}>",
+                f"<{_BAR}tool_call_begin{_BAR}>",
+                f"function<{_BAR}tool_sep{_BAR}>",
+            ),
+            call_start="<steptml:invoke",
+            call="<steptml:invoke" + NAMED_CALL,
+            call_close="</steptml:invoke>",
+            block_close=f"<{_BAR}tool_call_end{_BAR}>",
+            key_start="<steptml:parameter",
+            key="<steptml:parameter" + NAMED_ARGUMENT,
+            value_close="</steptml:parameter>",
+            guesses_json=False,
+        ),
+        block=(f"<{_BAR}tool_calls_begin{_BAR}>", f"<{_BAR}tool_calls_end{_BAR}>"),
+        call=(
+            f'<{_BAR}tool_call_begin{_BAR}>function<{_BAR}tool_sep{_BAR}><steptml:invoke name="{{name}}">',
+            f"</steptml:invoke><{_BAR}tool_call_end{_BAR}>",
+        ),
+        argument=('<steptml:parameter name="{key}">', "</steptml:parameter>"),
+    ),
 )
 
-
-FORMATS: Final[Mapping[str, Format]] = {
-    **DSML_FORMATS,
-    "dots": DOTS_FORMAT,
-    **GLM_FORMATS,
-    **HUNYUAN_FORMATS,
-    "kimi_k3": KIMI_K3_FORMAT,
-    "minicpm5": MINICPM5_FORMAT,
-    "minimax_m2": MINIMAX_M2_FORMAT,
-    "qwen3_coder": QWEN3_CODER_FORMAT,
-    "seed_oss": SEED_OSS_FORMAT,
-    "step3": STEP3_FORMAT,
-}
+FORMATS: Final[Mapping[str, TaggedFormat]] = {each.name: each for each in _TABLE}
