@@ -7,7 +7,7 @@ from tests.support.doubles import Providers, named
 from tests.support.house import PATIENCE, declared, declaring, opened, redeclared
 
 from pegboard.core.commands.commands import AddServer, RemoveServer, SetSwitch
-from pegboard.core.model.catalogue import Listing, ProviderDown, ProviderStart
+from pegboard.core.model.catalogue import Listing, ProviderDown, ProviderOff, ProviderStart
 from pegboard.core.model.ids import ToolId
 from pegboard.core.model.server import DeclaredAt, Stdio, Timeouts, Trust
 from pegboard.core.model.toolset import Toolset
@@ -25,6 +25,17 @@ def installed(command: str = "true") -> AddServer:
 
 
 # Changing
+
+
+async def test_the_board_shows_what_follows_from_a_command_as_soon_as_it_is_carried_out() -> None:
+    """No task gets a turn between the command and the look at the board: who asks next sees its effect."""
+    async with opened(declared(GITHUB), Providers(TOOLS)) as house:
+        await house.gateway.operator.execute(installed(), ME)
+        assert house.board.catalogue.listings[NOTES].health == ProviderStart(1, NOW)
+        await house.gateway.operator.execute(SetSwitch(GITHUB, enabled=False), ME)
+        assert house.board.catalogue.listings[GITHUB].health == ProviderOff()
+        await house.gateway.operator.execute(RemoveServer(NOTES), ME)
+        assert NOTES not in house.board.catalogue.listings
 
 
 @pytest.mark.behaviour("config.reloaded_on_change")

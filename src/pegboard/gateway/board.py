@@ -275,6 +275,10 @@ class _ViewCache:
         )
 
 
+def keep_running(policy: Policy) -> None:
+    """For a board that nothing runs for."""
+
+
 @dataclass
 class BoardState:
     policy: Policy = field(default_factory=Policy)
@@ -287,6 +291,8 @@ class BoardState:
     """What it says at all, and where."""
     check_values: Callable[[Catalogue, Policy], Policy] = keep_policy
     """What becomes known of the values in a policy when it, or the catalogue, changes."""
+    on_policy_change: Callable[[Policy], None] = keep_running
+    """Called at once with each new policy, so that who changed it sees what follows: servers that start or stop."""
     is_closed: bool = False
 
     def __post_init__(self) -> None:
@@ -324,6 +330,7 @@ class BoardState:
     def set_policy(self, policy: Policy) -> None:
         if not is_same_policy(policy, self.policy):
             self._swap(self._memory.refresh(self.catalogue, policy), policy)
+            self.on_policy_change(self.policy)
 
     def publish_preview(self, listing: Listing) -> None:
         """What somebody saw of a source that does not run yet: it hangs there, locked, until it lists by itself."""

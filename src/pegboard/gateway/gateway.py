@@ -14,7 +14,7 @@ from pegboard.core.model.settings import PYTHON_ID
 from pegboard.core.policy.policy import DeclaredSettings, Policy
 from pegboard.gateway.approvals import InMemoryPendingSinceStore, ListingChangeWatch, PendingSince
 from pegboard.gateway.argument_values import ArgumentFiller, ArgumentValueChecker, keep_references
-from pegboard.gateway.board import BoardState, DashboardCache
+from pegboard.gateway.board import BoardState, DashboardCache, keep_running
 from pegboard.gateway.builtins import BuiltinRegistry
 from pegboard.gateway.caller import CallExecutor
 from pegboard.gateway.change_feed import ChangeNotifier
@@ -128,13 +128,20 @@ async def open_gateway(
         caller = CallExecutor(board, roster, Validators(), check, audit, confirmation, ticket_tool, builtins, filling)
         code = CodeModeService(board, caller.call, confirmation, builtins, audit, clock, programs)
         ticket_tool.resume_program = code.resume
-        code.apply_policy(policy)
         reading = ResourceReader(board, roster, fits_template)
         following = ClientSubscriptions(board, reading)
+
+        def follow(policy: Policy) -> None:
+            roster.reconcile(policy)
+            code.apply_policy(policy)
+            # Another trust, or a server removed and added again, may be a first sight of what runs already.
+            heard.notify()
+
+        code.apply_policy(policy)
         roster.reconcile(policy)
+        board.on_policy_change = follow
         tasks.start_soon(_publish_listings, heard, unseen, board, roster, name="words")
         tasks.start_soon(_record_first_sights, unseen, roster, operator, name="first sights")
-        tasks.start_soon(_follow_policy, policy, board, roster, heard, code, name="policy")
         tasks.start_soon(trim_memory, board, name="memory")
         tasks.start_soon(ListingChangeWatch(board, operator).run, name="changes")
         unknown = UnknownNames(board, clock)
@@ -170,6 +177,7 @@ async def open_gateway(
         except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  raised again outside the group
             raised = error
         finally:
+            board.on_policy_change = keep_running
             tasks.cancel_scope.cancel()
     if raised is not None:
         raise raised
@@ -197,17 +205,3 @@ async def _record_first_sights(unseen: Subscription, roster: ProviderRegistry, o
         await unseen.wait()
         for source in roster.sources:
             await operator.record_first_sight(partial(roster.listing_of, source))
-
-
-async def _follow_policy(
-    followed: Policy, board: BoardState, roster: ProviderRegistry, heard: Subscription, code: CodeModeService
-) -> None:
-    with board.changes.subscribe() as bell:
-        while True:
-            if board.policy is not followed:
-                followed = board.policy
-                roster.reconcile(followed)
-                code.apply_policy(followed)
-                # Another trust, or a server removed and added again, may be a first sight of what runs already.
-                heard.notify()
-            await bell.wait()

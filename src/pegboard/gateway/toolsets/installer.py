@@ -416,8 +416,8 @@ class ToolsetInstaller:
                 raise ImportRefusedError(
                     f"The policy is at version {current} now, and changes all the time. Try again."
                 )
-            case _:
-                self._gateway.providers.reconcile(self._gateway.board.policy)
+            case Policy():
+                return
 
     async def save_secret(self, toolset: ToolsetId, name: str, value: str, by: PrincipalId) -> None:
         """What uses it starts anew with it. Raises `SecretsAway`, and `ValueError` for a value that cannot be one."""

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from pegboard.core.calls.activity import DECISION, DONE
 from pegboard.core.commands.commands import Command
 from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.policy.policy import Policy
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.operator import SaveFailure
 from pegboard.ports.audit import AuditQuery, AuditRow
@@ -48,8 +49,8 @@ async def run_command(gateway: Gateway, command: Command, if_match: str | None) 
             raise ProblemError(HTTPStatus.CONFLICT, why)
         case StaleVersion(current):
             raise version_conflict(current)
-        case _:
-            gateway.providers.reconcile(gateway.board.policy)
+        case Policy():
+            return
 
 
 MAX_DECISIONS: Final = 20
