@@ -15,7 +15,6 @@ from tests.rest.desk import at_desk
 from pegboard.bootstrap.launcher import CommandLauncher
 from pegboard.config.keys.root import OAUTH_SECTION, SERVER
 from pegboard.core.decision.status import (
-    REMEDIES,
     ChangedSinceApproval,
     DeniedByPattern,
     LockStatus,
@@ -26,11 +25,13 @@ from pegboard.core.decision.status import (
     UndeterminedState,
     explain_reason,
     status_of,
+    status_remedy,
 )
 from pegboard.core.model.catalogue import ProviderDown
 from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolId
 from pegboard.core.model.patterns import Pattern
 from pegboard.core.model.server import DeclaredAt
+from pegboard.core.model.text import Audience
 from pegboard.core.policy.policy import Switch
 from pegboard.surfaces.cli.main import command_tree
 from pegboard.surfaces.cli.output import Exit
@@ -161,7 +162,8 @@ def test_the_statuses_are_told_in_their_order_with_their_own_sentences_and_remed
     page = (REFERENCE / "statuses.md").read_text("utf-8")
     told = [(row[0], row[2], row[3]) for row in rows(page)]
     assert told == [
-        (f"`{status_of(reason).value}`", explain_reason(reason), REMEDIES[status_of(reason)]) for reason in EXAMPLES
+        (f"`{status_of(reason).value}`", explain_reason(reason), status_remedy(status_of(reason), Audience.AGENT))
+        for reason in EXAMPLES
     ]
     assert [status_of(reason) for reason in EXAMPLES] == [*LockStatus]
 

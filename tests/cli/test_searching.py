@@ -5,7 +5,8 @@ import json
 import pytest
 from tests.cli.terminal import Pegboard, peer
 
-from pegboard.core.decision.status import REMEDIES, LockStatus
+from pegboard.core.decision.status import LockStatus, status_remedy
+from pegboard.core.model.text import Audience
 from pegboard.surfaces.cli.tools import _TEXT_WIDTH, _omitted_text, _shorten
 
 BOARD = {
@@ -31,7 +32,7 @@ def test_tools_are_found_and_locked_ones_told_with_their_remedy(at_gateway: Pegb
         ["LOCKED", "SERVER", "STATUS", "DESCRIPTION"],
         ["○", "tool_00002", "three~three", "disabled_by_config"],
     ]
-    assert lines[6:] == [f"disabled_by_config: {REMEDIES[LockStatus.DISABLED_BY_CONFIG]}"]
+    assert lines[6:] == [f"disabled_by_config: {status_remedy(LockStatus.DISABLED_BY_CONFIG, Audience.AGENT)}"]
 
 
 def test_what_is_locked_alone_is_told_of_in_a_notice(at_gateway: Pegboard) -> None:

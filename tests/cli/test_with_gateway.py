@@ -8,10 +8,11 @@ from tests.core.boards import key
 from tests.support.sentences import not_granted, unknown_tool
 
 from pegboard.core.decision.rules import RULES
-from pegboard.core.decision.status import DeniedByPattern, explain_reason, remedy_for
+from pegboard.core.decision.status import DeniedByPattern, explain_reason, remedy
 from pegboard.core.model.ids import ToolId
 from pegboard.core.model.patterns import Pattern
 from pegboard.core.model.server import DeclaredAt
+from pegboard.core.model.text import Audience
 
 BOARD = {
     "servers": {
@@ -154,14 +155,14 @@ def test_one_tool_is_shown_with_its_schema_status_and_remedy(at_gateway: Pegboar
         "wireName": "crash_halfway",
         "verdict": "locked",
         "status": "disabled_by_config",
-        "remedy": remedy_for(denied),
+        "remedy": remedy(denied, Audience.OPERATOR),
     }
     assert body["inputSchema"]["type"] == "object"
     shown = at_gateway("tools", "show", "crash_halfway").out.splitlines()
     assert shown[:4] == [
         "mcp:talker~talker:crash_halfway",
         f"  locked: disabled_by_config. {explain_reason(denied)}",
-        f"  {remedy_for(denied)}",
+        f"  {remedy(denied, Audience.OPERATOR)}",
         "  name for clients: crash_halfway",
     ]
     assert "takes:" in shown

@@ -198,7 +198,7 @@ def test_one_remedy_after_the_other_opens_a_tool_whose_toolset_and_server_are_of
         first = pegboard("why", "tool_00000", "--json", *at).json
         assert (first["sentence"].startswith("Toolset dev is off: switched off by local"), first["remedy"]) == (
             True,
-            "Ask the user to enable the toolset first: pegboard toolset enable dev",
+            "Enable the toolset first: pegboard toolset enable dev",
         )
         half = pegboard("servers", "enable", "one", *at)
         assert half.err == "! The toolset dev is off, so dev~one stays off with it: pegboard toolset enable dev\n"
@@ -207,7 +207,7 @@ def test_one_remedy_after_the_other_opens_a_tool_whose_toolset_and_server_are_of
         then = pegboard("why", "tool_00000", "--json", *at).json
         assert (then["sentence"].startswith("Server dev~one is off: switched off by local"), then["remedy"]) == (
             True,
-            "Ask the user to enable the server first: pegboard servers enable dev~one",
+            "Enable the server first: pegboard servers enable dev~one",
         )
         assert "It is up" in pegboard("servers", "enable", "one", *at).out
         assert pegboard("why", "tool_00000", "--json", *at).json["verdict"] == "open"

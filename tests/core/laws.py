@@ -27,7 +27,7 @@ from pegboard.core.decision.status import (
     LockStatus,
     NearUnknownDenial,
     explain_reason,
-    remedy_for,
+    remedy,
     status_of,
 )
 from pegboard.core.decision.unknown_names import with_suspects
@@ -38,6 +38,7 @@ from pegboard.core.model.catalogue import build_catalogue as real_catalogue
 from pegboard.core.model.ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
 from pegboard.core.model.selection import Selection, View
 from pegboard.core.model.server import Trust
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import Tool, ToolSpec
 from pegboard.core.model.wire_names import assign_wire_names as real_wire_names
 from pegboard.core.model.wire_names import long_names
@@ -170,7 +171,9 @@ def explaining_is_deciding(core: Core, board: Board, view: View) -> None:
             case OpenTool():
                 assert against == []
             case LockedTool(_, reason, more):
-                told = [f"{status_of(r).value}: {explain_reason(r)} {remedy_for(r)}" for r in (reason, *more)]
+                told = [
+                    f"{status_of(r).value}: {explain_reason(r)} {remedy(r, Audience.OPERATOR)}" for r in (reason, *more)
+                ]
                 assert sorted(against) == sorted(told)
             case HiddenTool():
                 pass
@@ -221,7 +224,7 @@ def what_stands_beside_decides_nothing(core: Core, board: Board, view: View) -> 
     for id in board.tools:
         asked = call(resolution.names.get(id, str(id)))
         dressed = replace(asked, beside=beside, headers={b"authorization": b"Bearer operator"}, presentation="operator")
-        dressed = replace(dressed, kept_as=CallId("run"), made_by=PrincipalId("operator"))
+        dressed = replace(dressed, kept_as=CallId("run"), made_by=PrincipalId("operator"), audience=Audience.OPERATOR)
         plain, told = core.admit(asked, resolution, fits), core.admit(dressed, resolution, fits)
         assert told == (plain._replace(call=dressed) if isinstance(plain, AdmittedCall) else plain)
 

@@ -60,13 +60,13 @@ def test_each_rule_that_locks_says_so_in_the_words_of_the_refusal() -> None:
             "Are its server and its toolset on?",
             False,
             "server_disabled: Server dev~github is off: switched off by me on 2026-01-02. "
-            "Ask the user to enable the server first: pegboard servers enable dev~github",
+            "Enable the server first: pegboard servers enable dev~github",
         ),
         DecisionStep(
             "Is the tool switched on?",
             False,
             "disabled_by_user: mcp:dev~github:read was switched off by me on 2026-01-02 (out of order). "
-            "Ask the user to switch the tool on again: pegboard tools enable mcp:dev~github:read",
+            "Switch the tool on again: pegboard tools enable mcp:dev~github:read",
         ),
     ]
 

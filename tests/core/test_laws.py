@@ -110,7 +110,7 @@ def test_what_an_agent_sends_has_no_field_that_could_widen() -> None:
     assert [[field.name for field in fields(kind)] for kind in ToolsetChoice.__args__] == [[], ["names"]]
     assert [field.name for field in fields(ToolCall)] == [
         *("id", "name", "arguments", "principal", "at", "raw", "client", "parent", "beside", "headers"),
-        *("presentation", "kept_as", "made_by"),
+        *("presentation", "kept_as", "made_by", "audience"),
     ]
 
 

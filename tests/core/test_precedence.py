@@ -27,7 +27,6 @@ from pegboard.core.calls.call import LockedToolRefusal, admit, refusal_text
 from pegboard.core.decision.resolve import LockedTool, OpenTool, Resolution, judge_tool, resolve
 from pegboard.core.decision.rules import Rule
 from pegboard.core.decision.status import (
-    REMEDIES,
     ChangedSinceApproval,
     DeniedByOverride,
     DeniedByPattern,
@@ -42,8 +41,9 @@ from pegboard.core.decision.status import (
     UndeterminedState,
     UnusableOverride,
     explain_reason,
-    remedy_for,
+    remedy,
     status_of,
+    status_remedy,
 )
 from pegboard.core.model.catalogue import (
     Health,
@@ -57,6 +57,7 @@ from pegboard.core.model.ids import ToolId, ToolsetKey
 from pegboard.core.model.patterns import Pattern
 from pegboard.core.model.selection import View
 from pegboard.core.model.server import DeclaredAt, OnlyTools, Trust
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import Tool, ToolSpec
 from pegboard.core.model.toolset import Toolset
 from pegboard.core.overrides.model import Override
@@ -358,7 +359,6 @@ def test_each_reason_says_what_is_wrong_and_who_or_what_made_it_so(reason: LockR
     "locked.remedy.disabled_unknown",
 )
 def test_each_status_has_one_remedy_for_the_one_who_can_mend_it() -> None:
-    assert REMEDIES.keys() == {*LockStatus}
     words = {
         LockStatus.SERVER_DISABLED: "enable the server first",
         LockStatus.SERVER_QUARANTINED: "review the server",
@@ -368,15 +368,25 @@ def test_each_status_has_one_remedy_for_the_one_who_can_mend_it() -> None:
         LockStatus.SERVER_UNAVAILABLE: "sign-in",
         LockStatus.DISABLED_UNKNOWN: "log",
     }
-    assert {each for each in LockStatus if words[each] not in REMEDIES[each]} == set()
+    assert {each for each in LockStatus if words[each] not in status_remedy(each, Audience.AGENT)} == set()
     # What only the operator can change is not offered to a user as a switch.
-    assert "user" not in REMEDIES[LockStatus.DISABLED_BY_CONFIG]
+    assert "user" not in status_remedy(LockStatus.DISABLED_BY_CONFIG, Audience.AGENT)
+
+
+@pytest.mark.behaviour("locked.remedy_for_its_reader")
+@pytest.mark.parametrize("reason", [reason for reason, _ in SENTENCES], ids=lambda reason: type(reason).__name__)
+def test_an_operator_reads_what_to_do_where_an_agent_reads_whom_to_ask(reason: LockReason) -> None:
+    told, asked = remedy(reason, Audience.OPERATOR), remedy(reason, Audience.AGENT)
+    assert "user" not in told
+    said = asked.replace("Ask the user to ", "").replace("ask the user to ", "")
+    assert said.casefold() == told.casefold()
+    assert told[:1].isupper()
 
 
 @pytest.mark.behaviour("mcp.in.sign_in")
 def test_the_remedy_of_a_missing_sign_in_is_the_command() -> None:
     reason = ProviderUnavailable(GITHUB, ProviderNeedsSignIn(NOW))
-    assert remedy_for(reason) == "Ask the user to sign in: pegboard servers sign-in dev~github"
+    assert remedy(reason, Audience.AGENT) == "Ask the user to sign in: pegboard servers sign-in dev~github"
 
 
 @pytest.mark.behaviour("locked.call_is_refused_with_the_same_words")
@@ -385,4 +395,7 @@ def test_a_call_to_a_locked_tool_is_refused_with_its_status_sentence_and_remedy(
     answer = resolution(damage.do(OPEN_BOARD, READ))
     refusal = admit(call(answer.names[READ]), answer, fits)
     assert isinstance(refusal, LockedToolRefusal)
-    assert refusal_text(refusal) == f"{damage.status}: {explain_reason(refusal.reason)} {remedy_for(refusal.reason)}"
+    assert (
+        refusal_text(refusal)
+        == f"{damage.status}: {explain_reason(refusal.reason)} {remedy(refusal.reason, Audience.AGENT)}"
+    )

@@ -4,7 +4,6 @@ import pytest
 from tests.core.boards import GITHUB, NOW
 
 from pegboard.core.decision.status import (
-    REMEDIES,
     LockStatus,
     NoApproval,
     NoToolListYet,
@@ -16,24 +15,27 @@ from pegboard.core.decision.status import (
     find_unset_secret,
     general_remedy,
     operator_detail,
-    remedy_for,
+    remedy,
+    status_remedy,
 )
 from pegboard.core.model.catalogue import ProviderDown
 from pegboard.core.model.ids import ToolId, ToolsetId
+from pegboard.core.model.text import Audience
 
+AGENT = Audience.AGENT
 READ = ToolId(GITHUB, "read")
 
 
 @pytest.mark.behaviour("locked.remedy_can_be_run")
 def test_the_remedy_for_one_tool_names_what_it_is_about_as_a_shell_reads_it() -> None:
     odd = ToolId(GITHUB, "it's; rm -rf ~")
-    assert remedy_for(NoApproval(odd)) == (
+    assert remedy(NoApproval(odd), AGENT) == (
         "Ask the user to review the tool and approve it: pegboard approvals show 'mcp:dev~github:it'\"'\"'s; rm -rf ~'"
     )
-    assert remedy_for(NoApproval(ToolId(GITHUB, "a\x1b[2J"))) == REMEDIES[LockStatus.PENDING_APPROVAL]
-    assert general_remedy(NoApproval(odd)) == REMEDIES[LockStatus.PENDING_APPROVAL]
-    assert remedy_for(UndeterminedState(READ, "?", GITHUB)).endswith("pegboard servers logs dev~github")
-    assert remedy_for(UndeterminedState(READ, "?")) == "Ask the user to run: pegboard doctor"
+    assert remedy(NoApproval(ToolId(GITHUB, "a\x1b[2J")), AGENT) == status_remedy(LockStatus.PENDING_APPROVAL, AGENT)
+    assert general_remedy(NoApproval(odd), AGENT) == status_remedy(LockStatus.PENDING_APPROVAL, AGENT)
+    assert remedy(UndeterminedState(READ, "?", GITHUB), AGENT).endswith("pegboard servers logs dev~github")
+    assert remedy(UndeterminedState(READ, "?"), AGENT) == "Ask the user to run: pegboard doctor"
 
 
 @pytest.mark.behaviour("locked.no_words_of_servers")
@@ -65,8 +67,8 @@ def test_a_secret_that_is_not_set_is_read_again_from_why_something_is_down(befor
     assert find_unset_secret(f"{before}{missing}. It last wrote") is None
     reason = ProviderUnavailable(GITHUB, ProviderDown(NOW, f"{before}{missing}"))
     assert explain_reason(reason) == "dev~github is down: the secret API_KEY is not set."
-    assert remedy_for(reason) == "Ask the user to set the secret: pegboard toolset secrets set dev API_KEY"
-    assert remedy_for(NoToolListYet((GITHUB,), ProviderDown(NOW, str(missing)))) == remedy_for(reason)
+    assert remedy(reason, AGENT) == "Ask the user to set the secret: pegboard toolset secrets set dev API_KEY"
+    assert remedy(NoToolListYet((GITHUB,), ProviderDown(NOW, str(missing))), AGENT) == remedy(reason, AGENT)
     assert operator_detail(reason) is None
 
 
@@ -77,7 +79,7 @@ def test_a_secret_that_is_set_in_vain_is_told_with_what_sets_it(what: str) -> No
     assert (find_unset_secret(why), find_needed_secret(why)) == (None, UnsetSecret(ToolsetId("dev"), "API_KEY"))
     reason = ProviderUnavailable(GITHUB, ProviderDown(NOW, why))
     assert explain_reason(reason) == f"dev~github is down: the secret API_KEY of dev {what}."
-    assert remedy_for(reason) == "Ask the user to set the secret: pegboard toolset secrets set dev API_KEY"
+    assert remedy(reason, AGENT) == "Ask the user to set the secret: pegboard toolset secrets set dev API_KEY"
     assert operator_detail(reason) == f"The secret API_KEY of dev {what}: ${{SYSTEM}} stands for nothing."
 
 

@@ -23,12 +23,13 @@ from tests.core.boards import (
 from tests.core.found import DAMAGE, ask, everything, locked, made, names, plain
 
 from pegboard.core.decision.resolve import LockedTool, OpenTool, resolve
-from pegboard.core.decision.status import REMEDIES, LockStatus, general_remedy
+from pegboard.core.decision.status import LockStatus, general_remedy, status_remedy
 from pegboard.core.decision.visibility import agent_visible_spec
 from pegboard.core.json.values import JsonObject
 from pegboard.core.model.catalogue import Catalogue, ProviderDown, ProviderNeedsSignIn
 from pegboard.core.model.ids import ToolId
 from pegboard.core.model.selection import View
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import Tool, ToolSpec
 from pegboard.core.overrides.model import Override
 from pegboard.core.presentations.retrieval import MAX_LOCKED_RESULTS, AnswerDetail, ToolSearchQuery, search_tools
@@ -100,8 +101,8 @@ def test_locked_tools_come_after_the_callable_ones_with_one_remedy_for_each_stat
         {"name": "issue_c", "server": "dev~github", "description": "", "status": "pending_approval"},
     ]
     assert answer["remediation"] == {
-        "disabled_by_user": REMEDIES[LockStatus.DISABLED_BY_USER],
-        "pending_approval": REMEDIES[LockStatus.PENDING_APPROVAL],
+        "disabled_by_user": status_remedy(LockStatus.DISABLED_BY_USER, Audience.AGENT),
+        "pending_approval": status_remedy(LockStatus.PENDING_APPROVAL, Audience.AGENT),
     }
 
 
@@ -170,7 +171,7 @@ def test_where_one_status_has_several_remedies_all_of_them_are_told() -> None:
     hung = board([made("issue_a"), other]).deciding(switches={GITHUB: OFF})
     hung = hung.deciding(switches={**hung.policy.decisions.switches, DEV_FILES: OFF})
     both = ask(hung, "issue", include_disabled=True)["remediation"]
-    assert both == {"server_disabled": REMEDIES[LockStatus.SERVER_DISABLED]}
+    assert both == {"server_disabled": status_remedy(LockStatus.SERVER_DISABLED, Audience.AGENT)}
     signed_out = board([made("issue_a"), other]).with_health(GITHUB, ProviderNeedsSignIn(NOW))
     signed_out = signed_out.with_health(DEV_FILES, ProviderNeedsSignIn(NOW))
     told = ask(signed_out, "issue", include_disabled=True)["remediation"]["server_unavailable"]
@@ -179,7 +180,7 @@ def test_where_one_status_has_several_remedies_all_of_them_are_told() -> None:
     told = ask(mixed.with_health(DEV_FILES, ProviderDown(NOW, "")), "issue", include_disabled=True)["remediation"]
     assert {*told["server_unavailable"].splitlines()} == {
         "Ask the user to sign in: pegboard servers sign-in SERVER",
-        REMEDIES[LockStatus.SERVER_UNAVAILABLE],
+        status_remedy(LockStatus.SERVER_UNAVAILABLE, Audience.AGENT),
     }
 
 
@@ -277,7 +278,7 @@ def test_every_tool_of_the_view_is_found_as_what_it_is(hung: Board, view: View) 
     verdicts = {resolution.names[v.tool.id]: v for v in resolution.locked_tools()}
     assert shown == {name: verdict.status.value for name, verdict in verdicts.items()}
     for name in shown:
-        assert general_remedy(verdicts[name].reason) in answer["remediation"][shown[name]].splitlines()
+        assert general_remedy(verdicts[name].reason, Audience.AGENT) in answer["remediation"][shown[name]].splitlines()
 
 
 @given(boards(), views)

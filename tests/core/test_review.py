@@ -36,12 +36,13 @@ from pegboard.core.commands.commands import (
 )
 from pegboard.core.commands.first_sight import first_sight_command, servers_to_run
 from pegboard.core.decision.resolve import LockedTool, resolve
-from pegboard.core.decision.status import LockStatus, ServerInQuarantine, SwitchedOff, explain_reason, remedy_for
+from pegboard.core.decision.status import LockStatus, ServerInQuarantine, SwitchedOff, explain_reason, remedy
 from pegboard.core.model.ids import PrincipalId, ServerKey, ToolId
 from pegboard.core.model.principals import Principal
 from pegboard.core.model.rejection import CommandRejection
 from pegboard.core.model.selection import View
 from pegboard.core.model.server import Trust
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import Fingerprint
 from pegboard.core.policy.policy import Policy, Switch
 from pegboard.core.review.review import (
@@ -153,7 +154,8 @@ def test_a_blocked_tool_is_locked_in_words_of_its_own_whatever_it_becomes() -> N
         "mcp:dev~github:read was blocked at its review by me on 2026-01-02 (wants my keys)."
     )
     assert (
-        remedy_for(found.reason) == "Ask the user to review the tool again: pegboard approvals show mcp:dev~github:read"
+        remedy(found.reason, Audience.AGENT)
+        == "Ask the user to review the tool again: pegboard approvals show mcp:dev~github:read"
     )
     assert [*blocked_tools(resolve(BOARD.catalogue, policy, View(ME)))] == [(READ.id, switch)]
     assert review_tool(READ, policy, ()).block == switch
@@ -226,7 +228,7 @@ def test_a_released_server_runs_and_has_no_first_sight() -> None:
     in_file = refused(declared, ReleaseServer(GITHUB))
     assert f"dev~github is declared at {FILE}" in in_file
     assert in_file.endswith(" Take it out of quarantine there.")
-    assert "pegboard servers review" in remedy_for(ServerInQuarantine(NEW))
+    assert "pegboard servers review" in remedy(ServerInQuarantine(NEW), Audience.AGENT)
 
 
 def test_what_a_server_would_bring_is_noted_against_the_whole_board() -> None:

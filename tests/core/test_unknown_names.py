@@ -23,7 +23,7 @@ from tests.core.boards import (
 from tests.support.collect_failures import each_case
 
 from pegboard.core.decision.resolve import LockedTool, OpenTool, resolve
-from pegboard.core.decision.status import LockStatus, NearUnknownDenial, explain_reason, remedy_for
+from pegboard.core.decision.status import LockStatus, NearUnknownDenial, explain_reason, remedy
 from pegboard.core.decision.unknown_names import UnknownName, unknown_names, with_suspects
 from pegboard.core.explain.explain import explain
 from pegboard.core.explain.states import ActionKind, suggest_action
@@ -36,7 +36,7 @@ from pegboard.core.model.references import NameReference, edit_distance, misspel
 from pegboard.core.model.selection import Selection, TheseToolsets, View
 from pegboard.core.model.server import AllButTools, DeclaredAt, EveryTool, OnlyTools, ToolFilter, Trust
 from pegboard.core.model.settings import PinnedEntry, PresentationSettings
-from pegboard.core.model.text import address_user
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import ToolSpec
 from pegboard.core.overrides.model import ArgumentOverride, Override
 from pegboard.core.policy.policy import Approval, Denial, ExactDenial, Switch
@@ -82,11 +82,11 @@ def test_a_misspelled_denial_locks_the_tool_it_may_mean_and_says_so() -> None:
         "selection.disabled_tools names 'widget_gett' (pegboard.yaml:14), which no tool has; "
         "it may mean mcp:dev~github:widget_get."
     )
-    assert remedy_for(verdict.reason) == (
+    assert remedy(verdict.reason, Audience.AGENT) == (
         "Ask the user to correct the entry in pegboard.yaml, or mark it as optional: "
         "{name: widget_gett, optional: true}"
     )
-    assert address_user(remedy_for(verdict.reason)).startswith(
+    assert remedy(verdict.reason, Audience.OPERATOR).startswith(
         "Correct the entry in pegboard.yaml, or mark it as optional: "
     )
     action = suggest_action(verdict, made.policy)
@@ -306,7 +306,9 @@ def test_a_denial_that_was_installed_is_corrected_by_installing_it_again() -> No
     assert explain_reason(verdict.reason).startswith(
         "disabled_tools of dev~github names 'widget_gett' (installed by me)"
     )
-    assert remedy_for(verdict.reason).startswith("It was installed so: ask the user to install its server again")
+    assert remedy(verdict.reason, Audience.AGENT).startswith(
+        "It was installed so: ask the user to install its server again"
+    )
 
 
 def test_a_policy_without_unmatched_denials_is_not_made_anew() -> None:
@@ -390,7 +392,7 @@ def test_switching_off_a_misspelled_toolset_locks_the_tools_of_the_nearest_one()
     assert explain_reason(verdict.reason) == (
         "toolsets names 'shp' (pegboard.yaml:14), to which no server belongs; it may mean mcp:shop~shop:pay."
     )
-    assert remedy_for(verdict.reason) == "Ask the user to correct the entry in pegboard.yaml, or remove it."
+    assert remedy(verdict.reason, Audience.AGENT) == "Ask the user to correct the entry in pegboard.yaml, or remove it."
 
 
 def test_switching_off_a_toolset_that_is_near_no_other_or_has_a_server_locks_nothing() -> None:
@@ -525,7 +527,7 @@ def test_a_denial_that_only_unapproved_tools_match_says_so_and_how_to_go_on() ->
         "selection.disabled_tools names 'widget_gett' (pegboard.yaml:14), which only mcp:evil~evil:widget_gett has, "
         "and nobody has reviewed that tool; it may mean mcp:dev~github:widget_get."
     )
-    assert remedy_for(verdict.reason) == (
+    assert remedy(verdict.reason, Audience.AGENT) == (
         "Ask the user to correct the entry in pegboard.yaml, or, if it means mcp:evil~evil:widget_gett, approve "
         "that tool; the entry goes on applying to it: pegboard approvals show mcp:evil~evil:widget_gett"
     )

@@ -6,7 +6,7 @@ import pytest
 from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, MATH, ME, NOW, SERVERS, server, toolset
 
 from pegboard.core.decision.listing_changes import possible_owners, servers_starting, why_unlisted
-from pegboard.core.decision.status import LockStatus, NoToolListYet, explain_reason, remedy_for, status_of
+from pegboard.core.decision.status import LockStatus, NoToolListYet, explain_reason, remedy, status_of
 from pegboard.core.model.catalogue import (
     Catalogue,
     Health,
@@ -20,6 +20,7 @@ from pegboard.core.model.catalogue import (
 )
 from pegboard.core.model.ids import ProviderKey, ServerKey, ToolId, ToolsetId
 from pegboard.core.model.selection import Selection, TheseToolsets, View
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import Tool, ToolSpec
 from pegboard.core.model.toolset import Toolset
 from pegboard.core.model.wire_names import hashed_name
@@ -131,7 +132,7 @@ def test_what_is_told_names_the_servers_and_one_remedy() -> None:
     assert alone == NoToolListYet((GITHUB,), SECOND)
     assert status_of(alone) is LockStatus.SERVER_UNAVAILABLE
     assert explain_reason(alone) == "dev~github is starting (attempt 2), and has not listed its tools yet."
-    assert remedy_for(alone).startswith("Try again in a moment")
+    assert remedy(alone, Audience.AGENT).startswith("Try again in a moment")
     both = told(True, github=FIRST, docs=SECOND)
     assert both is not None
     assert (
@@ -145,5 +146,5 @@ def test_what_is_told_names_the_servers_and_one_remedy() -> None:
     assert told(True, github=DOWN) is None, "a name that is nearly another was mistyped"
     unsigned = told(False, github=ProviderNeedsSignIn(NOW))
     assert unsigned is not None
-    assert remedy_for(unsigned) == "Ask the user to sign in: pegboard servers sign-in dev~github"
+    assert remedy(unsigned, Audience.AGENT) == "Ask the user to sign in: pegboard servers sign-in dev~github"
     assert told(False) is None

@@ -9,7 +9,7 @@ from pegboard.core.commands.access import SetPrincipalConfirmation
 from pegboard.core.commands.commands import ApproveTool, SetGrants, TakeBaseline, apply_command
 from pegboard.core.commands.first_sight import awaits_first_sight, servers_to_run
 from pegboard.core.decision.resolve import LockedTool, OpenTool, resolve
-from pegboard.core.decision.status import LockStatus, explain_reason, operator_detail, remedy_for
+from pegboard.core.decision.status import LockStatus, explain_reason, operator_detail, remedy
 from pegboard.core.decision.visibility import agent_visible_spec
 from pegboard.core.explain.explain import explain
 from pegboard.core.model.catalogue import ProviderUp
@@ -18,6 +18,7 @@ from pegboard.core.model.patterns import Pattern
 from pegboard.core.model.rejection import CommandRejection
 from pegboard.core.model.selection import View
 from pegboard.core.model.server import Trust
+from pegboard.core.model.text import Audience
 from pegboard.core.overrides.model import Override
 from pegboard.core.policy.policy import DeclaredSettings, Policy, PolicyDecisions
 from pegboard.core.policy.unreadable_rows import (
@@ -100,7 +101,7 @@ def test_the_refusal_names_the_row_and_operators_read_what_is_wrong_and_what_to_
     assert explain_reason(verdict.reason) == (
         f"mcp:dev~github:read is locked: a decision about it cannot be read ({where})."
     )
-    assert remedy_for(verdict.reason) == "Ask the user to fix the row: pegboard store check"
+    assert remedy(verdict.reason, Audience.AGENT) == "Ask the user to fix the row: pegboard store check"
     assert operator_detail(verdict.reason) == (
         f"{where}: a column holds no valid JSON (character 3). Review the tool and approve it again: "
         "pegboard approvals show mcp:dev~github:read   Or delete the row: pegboard store check --repair"

@@ -88,13 +88,13 @@ async def test_from_a_link_to_tools_to_a_renewal_to_the_next_link(tmp_path: Path
             assert (await client.call_tool("echo", {"a": 3})).is_error
             body = await gateway.until("/servers", holds=is_in("needs_sign_in"))
             why = await gateway.ask("/why?tool=echo")
-            mend = "Ask the user to sign in: pegboard servers sign-in issues~issues"
-            assert (why["status"], why["remedy"]) == ("server_unavailable", mend)
+            command = "sign in: pegboard servers sign-in issues~issues"
+            assert (why["status"], why["remedy"]) == ("server_unavailable", f"S{command[1:]}")
             refused = await client.call_tool("echo", {"a": 4})
             assert refused.is_error
             told = refused.content[0].text  # type: ignore[union-attr]
             # Whoever follows a link signs in for everybody, so no caller is told one.
-            assert (mend in told, "/sign-in/" in told) == (True, False)
+            assert (f"Ask the user to {command}" in told, "/sign-in/" in told) == (True, False)
 
         told = [json.dumps(answer) for answer in (body, doctor, why)] + [page.text]
         assert [text for text in told if MARK in text] == []

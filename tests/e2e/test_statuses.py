@@ -23,12 +23,15 @@ from tests.surfaces.mcp.places import MODES, http_client
 
 from pegboard.config import paths as places
 from pegboard.core.commands.commands import ApproveTool, SetSwitch
-from pegboard.core.decision.status import LockStatus
+from pegboard.core.decision.resolve import LockedTool
+from pegboard.core.decision.status import LockStatus, remedy
 from pegboard.core.json.values import JsonObject
 from pegboard.core.model.catalogue import Listing
 from pegboard.core.model.ids import SourceKey, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.model.patterns import Pattern
+from pegboard.core.model.selection import View
 from pegboard.core.model.server import Trust
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import Tool, ToolSpec
 from pegboard.core.policy.policy import Denial
 from pegboard.gateway.access.tokens import hash_token
@@ -203,17 +206,31 @@ async def test_every_surface_tells_the_same_status_sentence_and_remedy(mode: str
             async with anyio.create_task_group() as tasks:
                 for name in EXPECTED:
                     tasks.start_soon(ask_why, name)
+            verdicts = there.house.board.resolution(View()).verdicts.values()
+            reasons = {each.tool.id.name: each.reason for each in verdicts if isinstance(each, LockedTool)}
             counted = json.loads(await there.typed("servers", "list", "--json"))["servers"]
     assert listed == ["polish"]
     assert {name: status for name, (status, _, _) in every.items()} == {n: s.value for n, s in EXPECTED.items()}
     assert why == every
-    assert refused == refused_by_search == {name: f"{s}: {sentence} {do}" for name, (s, sentence, do) in every.items()}
-    assert searched == found
+    assert (
+        refused
+        == refused_by_search
+        == {
+            name: f"{status}: {sentence} {remedy(reasons[name], Audience.AGENT)}"
+            for name, (status, sentence, _) in every.items()
+        }
+    )
+    assert {name: do for name, (_, _, do) in every.items()} == {
+        name: remedy(reasons[name], Audience.OPERATOR) for name in EXPECTED
+    }
+    assert searched.keys() == found.keys()
+    assert {**searched, "remediation": {}} == {**found, "remediation": {}}
     assert [tool["name"] for tool in found["tools"]] == ["polish"]
     assert {entry["name"]: entry["status"] for entry in found["disabled"]} == {n: s.value for n, s in EXPECTED.items()}
     assert found["remediation"].keys() == {status.value for status in EXPECTED.values()}
     for name, (status, _, do) in every.items():
-        assert general(do, name) in found["remediation"][status].splitlines()
+        assert general(remedy(reasons[name], Audience.AGENT), name) in found["remediation"][status].splitlines()
+        assert general(do, name) in searched["remediation"][status].splitlines()
     tallies = {entry["id"]: entry.get("tools") for entry in servers}
     assert tallies == {
         "ghost": {"callable": 0, "disabled_unknown": 1},

@@ -32,6 +32,7 @@ from pegboard.core.explain.explain import explain
 from pegboard.core.model.ids import PrincipalId, ToolId
 from pegboard.core.model.selection import Selection, View
 from pegboard.core.model.server import Stdio, Trust
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import JsonSchema, Tool, ToolSpec
 from pegboard.ports.providers import Progress
 
@@ -108,7 +109,9 @@ async def test_a_locked_tool_is_refused_in_the_words_that_explain_it_and_recorde
         assert house.provider(GITHUB).calls == []
         trail = explain(house.board.catalogue, house.board.policy, View(), SEARCH)
         assert trail is not None
-        assert [step.answer for step in trail.steps if not step.passes] == [refusal_text(refusal)]
+        assert [step.answer for step in trail.steps if not step.passes] == [
+            refusal_text(refusal, audience=Audience.OPERATOR)
+        ]
 
 
 @pytest.mark.behaviour("law.only_admitted_calls_run", "audit.refusals", "admission.arguments_validated")

@@ -12,13 +12,14 @@ from pegboard.config.references import expander
 from pegboard.core.calls.call import LockedToolRefusal, ToolSuccess, refusal_text
 from pegboard.core.commands.commands import EditOverride
 from pegboard.core.decision.resolve import LockedTool
-from pegboard.core.decision.status import explain_reason, remedy_for
+from pegboard.core.decision.status import explain_reason, remedy
 from pegboard.core.explain.explain import explain
 from pegboard.core.json.values import Json, JsonObject
 from pegboard.core.model.ids import ToolId, ToolsetId
 from pegboard.core.model.patterns import Pattern
 from pegboard.core.model.selection import View
 from pegboard.core.model.server import DeclaredAt
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import Tool, ToolSpec
 from pegboard.core.overrides.model import ArgumentOverride, Override, OverrideEdit, freeze_json
 from pegboard.core.policy.policy import DeclaredSettings
@@ -54,14 +55,14 @@ async def said_everywhere(house: House) -> tuple[str, str, str]:
     """The status, sentence and remedy, the same in the verdict, its explanation, the counts and the call."""
     verdict = house.board.resolution(View()).verdicts[READ]
     assert isinstance(verdict, LockedTool)
-    told = verdict.status.value, explain_reason(verdict.reason), remedy_for(verdict.reason)
+    told = verdict.status.value, explain_reason(verdict.reason), remedy(verdict.reason, Audience.OPERATOR)
     trail = explain(house.board.catalogue, house.board.policy, View(), READ)
     assert trail is not None
     assert [step.answer for step in trail.steps if not step.passes] == [f"{told[0]}: {told[1]} {told[2]}"]
     assert tool_counts(house.board.resolution(View()))[GITHUB] == {"callable": 1, told[0]: 1}
     refused = await house.gateway.caller.call(call_of("read"), View())
     assert isinstance(refused, LockedToolRefusal)
-    assert refusal_text(refused) == f"{told[0]}: {told[1]} {told[2]}"
+    assert refusal_text(refused, audience=Audience.OPERATOR) == f"{told[0]}: {told[1]} {told[2]}"
     return told
 
 
@@ -95,7 +96,7 @@ async def test_a_persons_value_that_cannot_be_used_closes_the_tool_until_it_is_c
         assert await said_everywhere(house) == (
             "disabled_by_user",
             CLOSED,
-            f"Ask the user to correct the override: pegboard overrides show {READ}",
+            f"Correct the override: pegboard overrides show {READ}",
         )
         await house.does(EditOverride(OverrideEdit(saying(pin("/srv"), target=target))))
         assert house.status(READ) == "open"

@@ -15,10 +15,11 @@ from pegboard.config.references import expander
 from pegboard.core.calls.call import LockedToolRefusal, ToolSuccess
 from pegboard.core.commands.commands import ApproveTool, BlockTool, ReleaseServer, SetSwitch, SetTrust
 from pegboard.core.commands.toolset_install import RemoveToolset
-from pegboard.core.decision.status import UnsetSecret, explain_reason, general_remedy, operator_detail, remedy_for
+from pegboard.core.decision.status import UnsetSecret, explain_reason, general_remedy, operator_detail, remedy
 from pegboard.core.model.catalogue import Listing, ProviderAsleep, ProviderDown, ProviderStart
 from pegboard.core.model.selection import View
 from pegboard.core.model.server import Server, Timeouts, Trust
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import OwnTools, Tool
 from pegboard.core.policy.policy import DeclaredSettings, PolicyDecisions
 from pegboard.gateway.doctor import BoardIssue, diagnose
@@ -167,7 +168,7 @@ async def test_trouble_of_a_toolset_is_told_in_words_of_a_toolset() -> None:
         assert operator_detail(refused.reason) == (
             "It has no environment, because its requirements cannot be installed: no such package."
         )
-        assert remedy_for(refused.reason).endswith("ask the user to run: pegboard doctor")
+        assert remedy(refused.reason, Audience.AGENT).endswith("ask the user to run: pegboard doctor")
 
 
 @pytest.mark.behaviour("toolsets.secret_not_set_is_told")
@@ -184,9 +185,9 @@ async def test_a_secret_that_is_not_set_is_told_with_the_command_that_sets_it_wh
         refused = await house.gateway.caller.call(call_of("add", {"path": "withheld-00"}), View())
         assert isinstance(refused, LockedToolRefusal)
         assert explain_reason(refused.reason) == "Toolset kit is down: the secret TOKEN is not set."
-        assert remedy_for(refused.reason) == f"Ask the user to set the secret: {command}"
+        assert remedy(refused.reason, Audience.AGENT) == f"Ask the user to set the secret: {command}"
         assert operator_detail(refused.reason) is None
-        assert general_remedy(refused.reason) == (
+        assert general_remedy(refused.reason, Audience.AGENT) == (
             "Ask the user to set the secret: pegboard toolset secrets set TOOLSET NAME"
         )
 

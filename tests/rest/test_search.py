@@ -10,7 +10,9 @@ from mcp_types import TextContent
 from tests.rest.desk import GITHUB, at_desk, problem
 
 from pegboard.core.commands.commands import SetSwitch
+from pegboard.core.decision.status import LockStatus, status_remedy
 from pegboard.core.model.ids import ToolId
+from pegboard.core.model.text import Audience
 from pegboard.surfaces.mcp.presentations.search import SearchPresentation
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
@@ -39,7 +41,10 @@ async def test_the_answer_is_the_one_that_an_agent_gets(asked: dict[str, Any]) -
             [content] = (await client.call_tool("retrieve_tools", asked)).content
         assert isinstance(content, TextContent)
         params = {name: str(value).lower() if isinstance(value, bool) else value for name, value in asked.items()}
-        assert await desk.get("/tools/search", **params) == json.loads(content.text)
+        answer = json.loads(content.text)
+        if "remediation" in answer:
+            answer["remediation"] = {"disabled_by_user": status_remedy(LockStatus.DISABLED_BY_USER, Audience.OPERATOR)}
+        assert await desk.get("/tools/search", **params) == answer
 
 
 async def test_a_search_is_narrowed_like_any_other_request() -> None:

@@ -10,10 +10,11 @@ from tests.core.boards import ME, NOW
 
 from pegboard.core.calls.call import BadArguments, UnknownTool, refusal_text
 from pegboard.core.commands.commands import Command, apply_command
-from pegboard.core.decision.status import LockReason, explain_reason, remedy_for, status_of
+from pegboard.core.decision.status import LockReason, explain_reason, remedy, status_of
 from pegboard.core.decision.visibility import HiddenByGrants, explain_hidden
 from pegboard.core.model.ids import BuiltinKey, PrincipalId, ToolId, ToolsetId, WireName
 from pegboard.core.model.rejection import CommandRejection
+from pegboard.core.model.text import Audience
 from pegboard.core.policy.policy import GrantSource, Policy, PrincipalGrants
 
 
@@ -23,7 +24,7 @@ def locked_verdict(reason: LockReason) -> Mapping[str, object]:
         "verdict": "locked",
         "status": status_of(reason).value,
         "sentence": explain_reason(reason),
-        "remedy": remedy_for(reason),
+        "remedy": remedy(reason, Audience.OPERATOR),
         "more": [],
     }
 

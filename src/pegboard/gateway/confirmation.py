@@ -290,13 +290,15 @@ class Confirmation:
                 tool.id,
                 MissingConfirmation.UNASKED,
                 "A person must confirm this call first, and there is no way to ask one now: the store does not answer. "
-                "It has not run. Ask the user to run: pegboard doctor",
+                f"It has not run. {call.audience.request('run: pegboard doctor')}",
             )
         match found:
             case TicketUse(ticket):
                 return ticket.confirmation
             case TooManyTickets():
-                return ConfirmationRefusal(tool.id, MissingConfirmation.UNASKED, too_many_text(tool, found))
+                return ConfirmationRefusal(
+                    tool.id, MissingConfirmation.UNASKED, too_many_text(tool, found, call.audience)
+                )
             case ArgumentsTooLarge(most):
                 return ConfirmationRefusal(tool.id, MissingConfirmation.UNASKED, too_large_text(tool, most))
             case _:
@@ -308,7 +310,7 @@ class Confirmation:
                         escape_name(call.principal),
                         found.id,
                     )
-                return refuse_call(found, now, call.presentation)
+                return refuse_call(found, now, call.presentation, call.audience)
 
     async def _allow_continuation(self, asked: AdmittedCall, ended: NeedsInput) -> None:
         """The tool asks back. The call that brings the answers goes on with what was confirmed, once."""

@@ -6,10 +6,11 @@ from typing import Final
 
 from pegboard.core.calls.activity import CALL, REFUSAL
 from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool
-from pegboard.core.decision.status import explain_reason, remedy_for
+from pegboard.core.decision.status import explain_reason, remedy
 from pegboard.core.decision.visibility import explain_hidden, hidden_remedy
 from pegboard.core.model.ids import PrincipalId, ToolId, parse_tool_id
 from pegboard.core.model.selection import View
+from pegboard.core.model.text import Audience
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports.audit import AuditQuery, AuditRow
 
@@ -83,7 +84,8 @@ def current_verdict(gateway: Gateway, row: AuditRow) -> CurrentVerdict | None:
         case OpenTool():
             return CurrentVerdict("open", version)
         case LockedTool(_, reason):
-            return CurrentVerdict("locked", version, verdict.status.value, explain_reason(reason), remedy_for(reason))
+            cure = remedy(reason, Audience.OPERATOR)
+            return CurrentVerdict("locked", version, verdict.status.value, explain_reason(reason), cure)
         case HiddenTool(_, removed):
             return CurrentVerdict(
                 "absent", version, sentence=explain_hidden(removed), remedy=hidden_remedy(removed, verdict.tool.id)

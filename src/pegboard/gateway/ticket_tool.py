@@ -115,7 +115,7 @@ class TicketTool:
             # Its tool asked back, and this brings the answers: the same call goes on.
             return await self._run(begun, new_call_id(), call, view, carry, progress, peer)
         if ticket.state_at(now) is not TicketState.ALLOWED:
-            return _failure(ticket_tool_answer(ticket, now, call.presentation))
+            return _failure(ticket_tool_answer(ticket, now, call.presentation, call.audience))
         if self.board.resolution(view).names.get(ticket.tool) is None and ticket.tool not in self.off_board_tools:
             return _failure(f"Ticket {ticket.id} is for a tool that this request leaves out. Repeat its call instead.")
         # A call of its own, so that each has one record.
@@ -124,7 +124,7 @@ class TicketTool:
             begun = await self.confirmation.tickets.begin(ticket, id, now)
             if begun is None:
                 found = await self.confirmation.tickets.find(ticket.id) or ticket
-                return _failure(ticket_tool_answer(found, now, call.presentation))
+                return _failure(ticket_tool_answer(found, now, call.presentation, call.audience))
         return await self._run(begun, id, call, view, carry, progress, peer)
 
     async def _run(
@@ -154,6 +154,7 @@ class TicketTool:
             headers=call.headers,
             presentation=call.presentation,
             made_by=call.made_by,
+            audience=call.audience,
         )
         if begun.ticket.id in self._continuations:
             del self._continuations[begun.ticket.id]

@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, Resolution
-from pegboard.core.decision.status import LockReason, UnusableOverride, explain_reason, remedy_for, status_of
+from pegboard.core.decision.status import LockReason, UnusableOverride, explain_reason, remedy, status_of
 from pegboard.core.json.values import Json
 from pegboard.core.model.characters import remove_hidden
 from pegboard.core.model.foreign_names import near_tools
 from pegboard.core.model.ids import CallId, PrincipalId, ToolId, WireName
-from pegboard.core.model.text import quote_name
+from pegboard.core.model.text import Audience, quote_name
 from pegboard.core.model.tool import Fingerprint, Tool
 from pegboard.core.overrides.schema import (
     OverriddenTool,
@@ -74,6 +74,8 @@ class ToolCall:
     made_by: PrincipalId | None = None
     """Who makes it in the principal's name, where that is somebody else. What people allowed the principal for good is
     not for them."""
+    audience: Audience = Audience.AGENT
+    """Who reads what to do where it does not run."""
 
     def __init__(
         self,
@@ -90,8 +92,9 @@ class ToolCall:
         presentation: str = "",
         kept_as: CallId | None = None,
         made_by: PrincipalId | None = None,
+        audience: Audience = Audience.AGENT,
     ) -> None:
-        # All at once: a frozen class that sets thirteen fields one by one takes four times as long, at every call.
+        # All at once: a frozen class that sets fourteen fields one by one takes four times as long, at every call.
         fields = {
             "id": id,
             "name": name,
@@ -106,6 +109,7 @@ class ToolCall:
             "presentation": presentation,
             "kept_as": kept_as,
             "made_by": made_by,
+            "audience": audience,
         }
         object.__setattr__(self, "__dict__", fields)
 
@@ -362,7 +366,7 @@ def _names_sent_argument(problem: str, sent: Arguments) -> bool:
     return any(problem.startswith((f"{name}:", f"{name}.", f"{name}[")) for name in sent if name.isidentifier())
 
 
-def refusal_text(refusal: Refusal, found_by: str | None = None) -> str:
+def refusal_text(refusal: Refusal, found_by: str | None = None, audience: Audience = Audience.AGENT) -> str:
     """What was refused, why, and what to do: one text for every surface.
 
     `found_by` is the tool that names others, where the list of tools does not.
@@ -378,7 +382,7 @@ def refusal_text(refusal: Refusal, found_by: str | None = None) -> str:
             shown = name if len(name) <= _MAX_NAME_CHARS else name[:_MAX_NAME_CHARS] + "…"
             return " ".join(filter(None, (f"There is no tool {shown!r} here.", why, meant, names)))
         case LockedToolRefusal(_, reason):
-            return f"{status_of(reason).value}: {explain_reason(reason)} {remedy_for(reason)}"
+            return f"{status_of(reason).value}: {explain_reason(reason)} {remedy(reason, audience)}"
         case BadArguments(tool, problems):
             listed = "\n".join(f"- {problem}" for problem in problems)
             return f"The arguments do not fit {quote_name(tool)}:\n{listed}\nCorrect them and call again."

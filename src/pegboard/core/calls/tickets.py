@@ -27,6 +27,7 @@ from pegboard.core.model.characters import escape_name
 from pegboard.core.model.databases import DatabaseTool
 from pegboard.core.model.ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
 from pegboard.core.model.redaction import NO_DISPLAY_LIMITS, DisplayLimits, cut_text, redact_line, to_json_line
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import Fingerprint, Tool, ToolSpec, canonical_json
 from pegboard.core.overrides.schema import FilledArguments
 from pegboard.core.policy.policy import CredentialIdentity, Policy
@@ -261,15 +262,19 @@ def deciding_ticket(tickets: Iterable[Ticket], now: datetime, run: CallId | None
     return min(found, key=lambda ticket: _STATE_ORDER.index(ticket.state), default=None)
 
 
-def refuse_call(ticket: Ticket, now: datetime, presentation: str = "") -> ConfirmationRefusal:
+def refuse_call(
+    ticket: Ticket, now: datetime, presentation: str = "", audience: Audience = Audience.AGENT
+) -> ConfirmationRefusal:
     how = MissingConfirmation.DENIED if ticket.state_at(now) is TicketState.DENIED else MissingConfirmation.WAITING
-    return ConfirmationRefusal(ticket.tool, how, describe_ticket(ticket, now, presentation), ticket.id)
+    return ConfirmationRefusal(ticket.tool, how, describe_ticket(ticket, now, presentation, audience), ticket.id)
 
 
 USED_CODE: Final = "confirmation_used"
 
 
-def ticket_tool_answer(ticket: Ticket, now: datetime, presentation: str = "") -> str:
+def ticket_tool_answer(
+    ticket: Ticket, now: datetime, presentation: str = "", audience: Audience = Audience.AGENT
+) -> str:
     """Of the ticket tool, while it has no result: the word that every answer about a confirmation begins with."""
     match ticket.state_at(now):
         case TicketState.WAITING | TicketState.ALLOWED:
@@ -280,23 +285,27 @@ def ticket_tool_answer(ticket: Ticket, now: datetime, presentation: str = "") ->
             word = MissingConfirmation.UNANSWERED.value
         case TicketState.RUNNING | TicketState.DONE:
             word = USED_CODE
-    return f"{word}: {describe_ticket(ticket, now, presentation)}"
+    return f"{word}: {describe_ticket(ticket, now, presentation, audience)}"
 
 
-def describe_ticket(ticket: Ticket, now: datetime, presentation: str = "") -> str:
+def describe_ticket(ticket: Ticket, now: datetime, presentation: str = "", audience: Audience = Audience.AGENT) -> str:
     """To whoever made the call: what became of it, what to tell the user, and how to go on. `presentation` is how they
     are shown tools, where those are not listed themselves."""
     what = f"this call of {quote_short(ticket.name)}"
     match state := ticket.state_at(now):
         case TicketState.WAITING:
+            # An operator has no tool to wait with.
+            wait = (
+                f"; or {describe_waiting_call(ticket.id, presentation)}, which waits for the decision and answers with "
+                "the result"
+                if audience is Audience.AGENT
+                else ""
+            )
             return (
                 f"A person must confirm {what} first, so it has not run. It waits as ticket {ticket.id} "
                 f"until {_format_time(ticket.deadline)}.\n"
-                f"Ask the user to look at it and decide: pegboard tickets show {ticket.id}, then "
-                f"pegboard tickets allow {ticket.id} or pegboard tickets deny {ticket.id}\n"
-                f"Then repeat the call exactly as it was; or {describe_waiting_call(ticket.id, presentation)}, "
-                "which waits for the decision and answers with the result. "
-                "Do not look for another way to do the same."
+                f"{request_decision(ticket.id, audience)}\n"
+                f"Then repeat the call exactly as it was{wait}. Do not look for another way to do the same."
             )
         case TicketState.ALLOWED:
             return (
@@ -340,6 +349,13 @@ def describe_ticket(ticket: Ticket, now: datetime, presentation: str = "") -> st
             assert_never(state)
 
 
+def request_decision(id: str, audience: Audience) -> str:
+    return audience.request(
+        f"look at it and decide: pegboard tickets show {id}, then pegboard tickets allow {id} or "
+        f"pegboard tickets deny {id}"
+    )
+
+
 def describe_waiting_call(id: str, presentation: str) -> str:
     if presentation in ("", CHAT_PRESENTATION, "code"):
         return f'call {TICKET_TOOL} with {{"ticket": "{id}"}}'
@@ -374,12 +390,12 @@ def unknown_text(id: str) -> str:
     return f"You have no ticket {quote_short(id)}. The answer to a call that must be confirmed gives its ticket's id."
 
 
-def too_many_text(tool: Tool, full: TooManyTickets) -> str:
+def too_many_text(tool: Tool, full: TooManyTickets, audience: Audience) -> str:
     whose = "of yours" if full.is_per_principal else "in all"
     return (
         f"A person must confirm this call of {quote_short(tool.id.name)} first, and {full.limit} calls {whose} wait "
         "for that "
-        "already, so it was not even asked for. Ask the user to decide about them: pegboard tickets list"
+        f"already, so it was not even asked for. {audience.request('decide about them: pegboard tickets list')}"
     )
 
 

@@ -1,7 +1,6 @@
 """Why a tool is locked: statuses in their order of precedence; each reason has one sentence and one remedy."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias, assert_never
@@ -12,7 +11,7 @@ from pegboard.core.model.docspace import misconfiguration_in
 from pegboard.core.model.ids import ProviderKey, ServerKey, SourceKey, ToolId, ToolsetId, ToolsetKey, provider_title
 from pegboard.core.model.patterns import Pattern
 from pegboard.core.model.server import DeclaredAt, InstalledBy, Origin
-from pegboard.core.model.text import quote_name, shell_word
+from pegboard.core.model.text import Audience, quote_name, shell_word
 from pegboard.core.model.tool import ToolSpec
 from pegboard.core.policy.policy import TOOLSETS_SETTING, ExactDenial, Switch
 from pegboard.core.policy.unreadable_rows import UnreadableRow, repair_command
@@ -338,45 +337,104 @@ def explain_reason(reason: LockReason) -> str:
             assert_never(reason)
 
 
-_REMEDIES: Final = {
-    LockStatus.SERVER_DISABLED: "Ask the user to enable the server first: pegboard servers enable {server}",
-    LockStatus.SERVER_QUARANTINED: (
-        "Ask the user to review the server; it is not started before: pegboard servers review {server}"
-    ),
-    LockStatus.DISABLED_BY_CONFIG: "This is operator policy: only an edit of pegboard.yaml changes it.",
-    LockStatus.DISABLED_BY_USER: "Ask the user to switch the tool on again: pegboard tools enable {tool}",
-    LockStatus.PENDING_APPROVAL: "Ask the user to review the tool and approve it: pegboard approvals show {tool}",
-    LockStatus.SERVER_UNAVAILABLE: (
-        "Try again in a moment; if it stays so, or a sign-in is missing, ask the user to run: pegboard doctor"
-    ),
-    LockStatus.DISABLED_UNKNOWN: "Ask the user to check the server's log: pegboard servers logs {server}",
-}
-_PLACEHOLDER_WORDS: Final = {"{tool}": "TOOL", "{server}": "SERVER", "{toolset}": "TOOLSET", "{secret}": "NAME"}
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What a remedy names, as a shell reads it; a placeholder where it names none."""
+
+    tool: str = "TOOL"
+    server: str = "SERVER"
+    toolset: str = "TOOLSET"
+    setting: str = "NAME"
+    """A secret."""
 
 
-def _fill_template(text: str, words: Mapping[str, str]) -> str:
-    for place, word in words.items():
-        text = text.replace(place, word)
-    return text
+_PLACEHOLDERS: Final = _Names()
 
 
-REMEDIES: Final = {status: _fill_template(text, _PLACEHOLDER_WORDS) for status, text in _REMEDIES.items()}
-"""One remedy a status: the same words wherever the status is told. Only a sign-in, a secret without a value, a DocSpace
-that is misconfigured, a toolset that is off, a tool that was blocked, an override that does not fit, a limit that
-was installed, a row that cannot be read and a tool of nobody have words of their own."""
+def status_remedy(status: LockStatus, audience: Audience, names: _Names = _PLACEHOLDERS) -> str:
+    """The same for every reason of a status, but for those that `remedy` has words of their own for."""
+    match status:
+        case LockStatus.SERVER_DISABLED:
+            return audience.request(f"enable the server first: pegboard servers enable {names.server}")
+        case LockStatus.SERVER_QUARANTINED:
+            return audience.request(
+                f"review the server; it is not started before: pegboard servers review {names.server}"
+            )
+        case LockStatus.DISABLED_BY_CONFIG:
+            return "This is operator policy: only an edit of pegboard.yaml changes it."
+        case LockStatus.DISABLED_BY_USER:
+            return audience.request(f"switch the tool on again: pegboard tools enable {names.tool}")
+        case LockStatus.PENDING_APPROVAL:
+            return audience.request(f"review the tool and approve it: pegboard approvals show {names.tool}")
+        case LockStatus.SERVER_UNAVAILABLE:
+            do = audience.inline_request("run: pegboard doctor")
+            return f"Try again in a moment; if it stays so, or a sign-in is missing, {do}"
+        case LockStatus.DISABLED_UNKNOWN:
+            return audience.request(f"check the server's log: pegboard servers logs {names.server}")
+        case _:
+            assert_never(status)
 
 
-def remedy_for(reason: LockReason) -> str:
+def general_remedy(reason: LockReason, audience: Audience) -> str:
+    """The same for every tool that is locked so: with placeholders for what it is about."""
+    return _remedy(reason, audience, _PLACEHOLDERS)
+
+
+def remedy(reason: LockReason, audience: Audience) -> str:
     """With the tool, server or toolset that it is about, so that the command can be run as it stands.
 
-    Of a sign-in the command and never its link: whoever follows that signs in for everybody, and an agent hears this.
+    Of a sign-in the command and never its link: whoever follows that signs in for everybody, and an agent reads this.
     Operators find the link with the server's health."""
-    return _fill_template(_remedy_template(reason), _PLACEHOLDER_WORDS | _template_words(reason))
+    return _remedy(reason, audience, _names_in(reason))
 
 
-def general_remedy(reason: LockReason) -> str:
-    """The same for every tool that is locked so."""
-    return _fill_template(_remedy_template(reason), _PLACEHOLDER_WORDS)
+def _remedy(reason: LockReason, audience: Audience, names: _Names) -> str:
+    match reason:
+        case ProviderUnavailable(_, ProviderNeedsSignIn()) | NoToolListYet(_, ProviderNeedsSignIn()):
+            return audience.request(f"sign in: pegboard servers sign-in {names.server}")
+        case ProviderUnavailable(_, ProviderDown(_, why)) | NoToolListYet(_, ProviderDown(_, why)) if (
+            find_needed_secret(why) is not None
+        ):
+            return audience.request(f"set the secret: pegboard toolset secrets set {names.toolset} {names.setting}")
+        case ProviderUnavailable(_, ProviderDown(_, why)) | NoToolListYet(_, ProviderDown(_, why)) if (
+            misconfiguration_in(why) is not None
+        ):
+            return audience.request("correct the settings of DocSpace; this says how: pegboard docspace check")
+        case UnusableOverride(_, is_operators=True, at=at):
+            where = "" if at is None else f" at {at.short_text}"
+            return f"This is operator policy: only an edit of pegboard.yaml corrects the override{where}."
+        case UnusableOverride():
+            return audience.request(f"correct the override: pegboard overrides show {names.tool}")
+        case OwnerOff(str()):
+            # To switch its server on would not help.
+            return audience.request(f"enable the toolset first: pegboard toolset enable {names.toolset}")
+        case DeniedByToolFilter(tool, _, InstalledBy()):
+            # No file says so: what was installed with a limit keeps it.
+            do = audience.inline_request(f"install its {_owner(tool)} again")
+            return f"It was installed so: {do} without that limit."
+        case SwitchedOff(_, Switch(blocks=True)):
+            # To switch it on would pass over what somebody read and refused.
+            return audience.request(f"review the tool again: pegboard approvals show {names.tool}")
+        case NearUnknownDenial(tool, ExactDenial(at=InstalledBy())):
+            do = audience.inline_request(f"install its {_owner(tool)} again")
+            return f"It was installed so: {do} with the name corrected."
+        case NearUnknownDenial(_, ExactDenial(unreviewed_match=ToolId() as unreviewed)):
+            named, word = quote_name(unreviewed), shell_word(str(unreviewed)) or _PLACEHOLDERS.tool
+            return audience.request(
+                f"correct the entry in pegboard.yaml, or, if it means {named}, approve that tool; "
+                f"the entry goes on applying to it: pegboard approvals show {word}"
+            )
+        case NearUnknownDenial(_, ExactDenial(setting=setting)) if setting == TOOLSETS_SETTING:
+            return audience.request("correct the entry in pegboard.yaml, or remove it.")
+        case NearUnknownDenial(_, denial):
+            form = optional_form(denial)
+            return audience.request(f"correct the entry in pegboard.yaml, or mark it as optional: {form}")
+        case UndeterminedState(_, _, None):
+            return audience.request("run: pegboard doctor")
+        case UnreadableDecision():
+            return audience.request("fix the row: pegboard store check")
+        case _:
+            return status_remedy(status_of(reason), audience, names)
 
 
 def operator_detail(reason: LockReason) -> str | None:
@@ -393,79 +451,30 @@ def operator_detail(reason: LockReason) -> str | None:
             return None
 
 
-def _remedy_template(reason: LockReason) -> str:
-    match reason:
-        case ProviderUnavailable(_, ProviderNeedsSignIn()) | NoToolListYet(_, ProviderNeedsSignIn()):
-            return "Ask the user to sign in: pegboard servers sign-in {server}"
-        case ProviderUnavailable(_, ProviderDown(_, why)) | NoToolListYet(_, ProviderDown(_, why)) if (
-            find_needed_secret(why) is not None
-        ):
-            return "Ask the user to set the secret: pegboard toolset secrets set {toolset} {secret}"
-        case ProviderUnavailable(_, ProviderDown(_, why)) | NoToolListYet(_, ProviderDown(_, why)) if (
-            misconfiguration_in(why) is not None
-        ):
-            return "Ask the user to correct the settings of DocSpace; this says how: pegboard docspace check"
-        case UnusableOverride(_, is_operators=True, at=at):
-            where = "" if at is None else f" at {at.short_text}"
-            return f"This is operator policy: only an edit of pegboard.yaml corrects the override{where}."
-        case UnusableOverride():
-            return "Ask the user to correct the override: pegboard overrides show {tool}"
-        case OwnerOff(str()):
-            # To switch its server on would not help.
-            return "Ask the user to enable the toolset first: pegboard toolset enable {toolset}"
-        case DeniedByToolFilter(tool, _, InstalledBy()):
-            # No file says so: what was installed with a limit keeps it.
-            return f"It was installed so: ask the user to install its {_owner(tool)} again without that limit."
-        case SwitchedOff(_, Switch(blocks=True)):
-            # To switch it on would pass over what somebody read and refused.
-            return "Ask the user to review the tool again: pegboard approvals show {tool}"
-        case NearUnknownDenial(tool, ExactDenial(at=InstalledBy())):
-            return f"It was installed so: ask the user to install its {_owner(tool)} again with the name corrected."
-        case NearUnknownDenial(_, ExactDenial(unreviewed_match=ToolId() as unreviewed)):
-            named, word = quote_name(unreviewed), shell_word(str(unreviewed)) or "TOOL"
-            return (
-                f"Ask the user to correct the entry in pegboard.yaml, or, if it means {named}, approve that tool; "
-                f"the entry goes on applying to it: pegboard approvals show {word}"
-            )
-        case NearUnknownDenial(_, ExactDenial(setting=setting)) if setting == TOOLSETS_SETTING:
-            return "Ask the user to correct the entry in pegboard.yaml, or remove it."
-        case NearUnknownDenial(_, denial):
-            form = optional_form(denial)
-            return f"Ask the user to correct the entry in pegboard.yaml, or mark it as optional: {form}"
-        case UndeterminedState(_, _, None):
-            return "Ask the user to run: pegboard doctor"
-        case UnreadableDecision():
-            return "Ask the user to fix the row: pegboard store check"
-        case _:
-            return _REMEDIES[status_of(reason)]
-
-
 def optional_form(denial: ExactDenial) -> str:
     """What to write where the name need not exist."""
     return "optional: true" if denial.setting.startswith("overrides.") else f"{{name: {denial.text}, optional: true}}"
 
 
-def _template_words(reason: LockReason) -> dict[str, str]:
+def _names_in(reason: LockReason) -> _Names:
     match reason:
         case (
             OwnerOff(ServerKey() as server)
             | ServerInQuarantine(server)
             | UndeterminedState(_, _, (ServerKey() | ToolsetKey()) as server)
         ):
-            return {"{server}": str(server)}
+            return _Names(server=str(server))
         case ProviderUnavailable(source, health) | NoToolListYet((source, *_), health):
-            wanted = find_needed_secret(health.why) if isinstance(health, ProviderDown) else None
-            secret = {} if wanted is None else {"{toolset}": wanted.toolset, "{secret}": wanted.name}
-            return {"{server}": str(source), **secret}
+            secret = find_needed_secret(health.why) if isinstance(health, ProviderDown) else None
+            if secret is None:
+                return _Names(server=str(source))
+            return _Names(server=str(source), toolset=secret.toolset, setting=secret.name)
         case OwnerOff(str() as toolset):
-            return {"{toolset}": toolset}
+            return _Names(toolset=toolset)
+        case OwnerOff() | UndeterminedState() | NoToolListYet():
+            return _PLACEHOLDERS
         case _:
-            word = (
-                None
-                if isinstance(reason, OwnerOff | UndeterminedState | NoToolListYet)
-                else shell_word(str(reason.tool))
-            )
-            return {} if word is None else {"{tool}": word}
+            return _Names(tool=shell_word(str(reason.tool)) or _PLACEHOLDERS.tool)
 
 
 def _owner(tool: ToolId) -> str:

@@ -19,7 +19,7 @@ from pegboard.core.decision.resolve import (
     resolve,
 )
 from pegboard.core.decision.rules import RULES, Rule
-from pegboard.core.decision.status import explain_reason, remedy_for
+from pegboard.core.decision.status import explain_reason, remedy
 from pegboard.core.decision.visibility import (
     HiddenByGrants,
     HiddenByLaunchFilter,
@@ -37,6 +37,7 @@ from pegboard.core.model.databases import DatabaseTool
 from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId, ToolId, WireName
 from pegboard.core.model.selection import View
 from pegboard.core.model.settings import PresentationMode
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import Tool
 from pegboard.core.model.wire_names import is_legal
 from pegboard.core.overrides.model import NO_OVERRIDE, EffectiveOverride
@@ -189,9 +190,8 @@ def _rule_step(rule: Rule, verdict: Verdict) -> DecisionStep:
     asked = RULE_QUESTIONS[rule.__name__]
     if not isinstance(verdict, LockedTool):
         return DecisionStep(asked, True, "yes")
-    return DecisionStep(
-        asked, False, f"{verdict.status.value}: {explain_reason(verdict.reason)} {remedy_for(verdict.reason)}"
-    )
+    said = f"{explain_reason(verdict.reason)} {remedy(verdict.reason, Audience.OPERATOR)}"
+    return DecisionStep(asked, False, f"{verdict.status.value}: {said}")
 
 
 def _confirmation_steps(policy: Policy, view: View, tool: Tool, permissions: Sequence[str]) -> Sequence[DecisionStep]:

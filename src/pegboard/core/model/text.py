@@ -1,11 +1,9 @@
-"""How grave a line of a server's log is. Servers write as they please, so it is told by the word that most of them put
-at the beginning of a line; what says nothing goes with the line before it where it is set in, else it is plain news.
-"""
+"""Texts within our own: names that others chose, requests to a reader, and how grave a line of a server's log is."""
 
 import re
 import shlex
 from collections.abc import Iterable, Iterator
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Final
 
 from pegboard.core.model.characters import escape_strictly
@@ -35,19 +33,25 @@ def shell_word(text: str) -> str | None:
     return text if _SHELL_SAFE.fullmatch(text) else shlex.quote(text)
 
 
-# Sentences that are written for a model, which passes them on, told to the person who reads them instead.
+class Audience(Enum):
+    """Who reads what to do about something. A text is made for one of them, and is not reworded afterwards."""
 
-_ASK_THE_USER: Final = re.compile(r"(?:(?<=[.!?:] )|(?<=\n)|\A)Ask the user to (\w)|\bask the user to (\w)")
-_OR_TICKET_TOOL: Final = re.compile(
-    r'; or call pegboard_ticket with \{"ticket": "\w+"\}, which waits for the decision and answers with the result'
-)
-"""A way that only a model's client has."""
+    AGENT = "agent"
+    """A model, which passes it on to its user."""
+    OPERATOR = "operator"
+    """The person who can do it: on the command line, in the web UI, and by the REST API below both."""
+
+    def request(self, action: str) -> str:
+        """A sentence that asks for an action, such as `enable the server first`."""
+        return f"Ask the user to {action}" if self is Audience.AGENT else f"{action[:1].upper()}{action[1:]}"
+
+    def inline_request(self, action: str) -> str:
+        """The same within a sentence."""
+        return f"ask the user to {action}" if self is Audience.AGENT else action
 
 
-def address_user(text: str) -> str:
-    """`Ask the user to enable it` is an order to a model; whoever reads this is that user."""
-    text = _OR_TICKET_TOOL.sub("", text)
-    return _ASK_THE_USER.sub(lambda found: found[1].upper() if found[1] else found[2], text)
+# Servers write as they please, so how grave a line is is told by the word that most of them put at the beginning; what
+# says nothing goes with the line before it where it is set in, else it is plain news.
 
 
 class LogLineLevel(IntEnum):

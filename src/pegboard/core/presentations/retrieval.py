@@ -12,6 +12,7 @@ from pegboard.core.decision.status import general_remedy
 from pegboard.core.decision.visibility import agent_visible_spec
 from pegboard.core.json.values import Json, JsonObject
 from pegboard.core.model.ids import ServerKey, SourceKey, ToolId
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import ToolSpec
 from pegboard.core.policy.policy import Policy
 from pegboard.core.presentations.entries import compact_entry, full_entry
@@ -230,6 +231,8 @@ class ToolSearchQuery:
     explain: bool = False
     """Whether to tell why each tool stands where it does, and what was left out."""
     detail: AnswerDetail = AnswerDetail.COMPACT
+    audience: Audience = Audience.AGENT
+    """Who reads what opens a locked tool."""
 
     @property
     def filters(self) -> SearchFilters:
@@ -239,7 +242,7 @@ class ToolSearchQuery:
 
 
 def search_tools(asked: ToolSearchQuery, resolution: Resolution, policy: Policy, rank: RankTools) -> JsonObject:
-    """The whole answer, the same by every road. The limit counts callable tools, after filtering."""
+    """The whole answer, the same by every road to the same reader. The limit counts callable tools, after filtering."""
     found = rank(asked.query, resolution.open_ids)
     passed = callable_results(asked, found, resolution)
     entries: list[Json] = []
@@ -273,7 +276,7 @@ def search_tools(asked: ToolSearchQuery, resolution: Resolution, policy: Policy,
     return {
         **answer,
         "disabled": [_locked_entry(verdict, resolution, policy) for verdict in verdicts],
-        "remediation": _remediation(verdicts),
+        "remediation": _remediation(verdicts, asked.audience),
     }
 
 
@@ -343,12 +346,12 @@ def _locked_entry(verdict: LockedTool, resolution: Resolution, policy: Policy) -
     }
 
 
-def _remediation(locked: Sequence[LockedTool]) -> JsonObject:
+def _remediation(locked: Sequence[LockedTool], audience: Audience) -> JsonObject:
     """In the words of a refused call, for any tool; where tools of one status have several remedies, each on a line of
     its own."""
     remedies: dict[str, dict[str, None]] = {}
     for verdict in locked:
-        remedies.setdefault(verdict.status.value, {})[general_remedy(verdict.reason)] = None
+        remedies.setdefault(verdict.status.value, {})[general_remedy(verdict.reason, audience)] = None
     return {status: "\n".join(texts) for status, texts in remedies.items()}
 
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias, assert_never
 
 from pegboard.core.decision.rules import RULES, SOURCE_RULES
-from pegboard.core.decision.status import LockReason, explain_reason, precedence_of, remedy_for
+from pegboard.core.decision.status import LockReason, explain_reason, precedence_of, remedy
 from pegboard.core.decision.visibility import (
     HiddenByGrants,
     HiddenByLaunchFilter,
@@ -32,6 +32,7 @@ from pegboard.core.model.patterns import Pattern
 from pegboard.core.model.references import ServerReference, ToolsetReference, parse_reference
 from pegboard.core.model.selection import AllToolsets, Selection, View
 from pegboard.core.model.server import DeclaredAt, InstalledBy, Trust
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import Tool, ToolSpec
 from pegboard.core.model.wire_names import assign_wire_names
 from pegboard.core.policy.policy import Policy
@@ -243,7 +244,8 @@ def explain_not_visible(source: SourceKey, opening: ResourceVisibility) -> str |
             )
         case ResourcesWithheld(reason):
             assert not isinstance(reason, UnreviewedServer)
-            return f"The prompts and resources of {source} are withheld: {explain_reason(reason)} {remedy_for(reason)}"
+            why = f"{explain_reason(reason)} {remedy(reason, Audience.OPERATOR)}"
+            return f"The prompts and resources of {source} are withheld: {why}"
         case ResourcesOutOfView(removed):
             return _explain_out_of_view(source, removed)
         case _:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from pegboard.core.commands.toolset_install import InstallToolset
 from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, Verdict, resolve
-from pegboard.core.decision.status import LockStatus, OwnerOff, ServerInQuarantine, explain_reason, remedy_for
+from pegboard.core.decision.status import LockStatus, OwnerOff, ServerInQuarantine, explain_reason, remedy
 from pegboard.core.decision.visibility import explain_hidden, hidden_remedy
 from pegboard.core.model.catalogue import Catalogue, Listing, ProviderAsleep, build_catalogue
 from pegboard.core.model.ids import ProviderKey, ServerKey, ToolId
 from pegboard.core.model.redaction import redact_line
 from pegboard.core.model.selection import View
-from pegboard.core.model.text import quote_name
+from pegboard.core.model.text import Audience, quote_name
 from pegboard.core.model.tool import Tool, ToolSpec
 from pegboard.core.policy.policy import Policy
 from pegboard.core.review.diff import describe_change, diff_specs
@@ -221,6 +221,6 @@ def _describe_verdict(id: ToolId, verdict: Verdict, is_any: bool) -> Iterator[Lo
         case HiddenTool(_, removed):
             yield LockedPart(about, None, explain_hidden(removed), hidden_remedy(removed, id))
         case LockedTool(_, reason) if not is_any or isinstance(reason, OwnerOff | ServerInQuarantine):
-            yield LockedPart(about, verdict.status, explain_reason(reason), remedy_for(reason))
+            yield LockedPart(about, verdict.status, explain_reason(reason), remedy(reason, Audience.OPERATOR))
         case LockedTool() | OpenTool():
             return

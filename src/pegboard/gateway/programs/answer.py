@@ -8,11 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from pegboard.core.calls.call import ConfirmationRefusal, MissingConfirmation, ToolFailure, ToolSuccess
+from pegboard.core.calls.call import ConfirmationRefusal, MissingConfirmation, ToolCall, ToolFailure, ToolSuccess
 from pegboard.core.calls.programs import StoredRun
-from pegboard.core.calls.tickets import USED_CODE, Ticket, describe_waiting_call
+from pegboard.core.calls.tickets import USED_CODE, Ticket, describe_waiting_call, request_decision
 from pegboard.core.json.values import Json, JsonObject
 from pegboard.core.model.references import closest_names
+from pegboard.core.model.text import Audience
 from pegboard.gateway.programs.calls import CallSummary, WaitingCall
 from pegboard.ports.sandbox import ProgramFailure, ProgramProblem, RunResult, UnawaitedCall
 
@@ -138,7 +139,7 @@ def _error_object(fault: ProgramFailure) -> JsonObject:
 
 
 def waiting_answer(
-    waiting: Sequence[WaitingCall], tickets: Sequence[Ticket | None], made: int, presentation: str, because: str = ""
+    waiting: Sequence[WaitingCall], tickets: Sequence[Ticket | None], made: int, call: ToolCall, because: str = ""
 ) -> ConfirmationRefusal:
     """As of any call that waits, but for what to do next: a program is not to be run again. `because` is why the client
     was not asked, though it could."""
@@ -148,17 +149,18 @@ def waiting_answer(
         for wait, ticket in zip(waiting, tickets, strict=True)
     )
     which = "this call of it" if len(waiting) == 1 else "these calls of it"
-    shown = f"pegboard tickets show {first.ticket}"
-    decide = f"pegboard tickets allow {first.ticket} or pegboard tickets deny {first.ticket}"
     others = "" if len(waiting) == 1 else "\nThe same for each of the others: it goes on as far as it can after each."
     before = made - len(waiting)
     done = f" {_CALLS_BEFORE[before > 1].format(before)} would be made again." if before else ""
+    if call.audience is Audience.AGENT:
+        wait = describe_waiting_call(first.ticket, call.presentation)
+        how = f"{wait}, which waits for the decision, goes on with the program"
+    else:
+        how = _resume_hint(first.ticket)
     text = (
         f"The program waits. A person must confirm {which} first: {names}.\n"
-        f"Ask the user to look at it and decide: {shown}, then {decide}\n"
-        f"Then {describe_waiting_call(first.ticket, presentation)}, which waits for the decision, goes on with the "
-        "program "
-        f"where it stopped and answers with its result.{others}\n"
+        f"{request_decision(first.ticket, call.audience)}\n"
+        f"Then {how} where it stopped and answers with its result.{others}\n"
         f"Do not run the program again.{done} Do not look for another way to do the same."
     )
     whole = f"{text}\n{because}" if because else text
@@ -168,14 +170,22 @@ def waiting_answer(
 _CALLS_BEFORE = ("The call that it made before", "The {} calls that it made before")
 
 
-def still_waiting_message(ticket: Ticket, presentation: str) -> str:
+def _resume_hint(ticket: str) -> str:
+    """For the person at the command line."""
+    return f"go on with it: pegboard run --ticket {ticket}\nThe program goes on"
+
+
+def still_waiting_message(ticket: Ticket, call: ToolCall) -> str:
+    how = (
+        f"{describe_waiting_call(ticket.id, call.presentation)}: the program goes on"
+        if call.audience is Audience.AGENT
+        else _resume_hint(ticket.id)
+    )
     return (
         f"{MissingConfirmation.WAITING.value}: The program waits for ticket {ticket.id} until "
         f"{_time_text(ticket.deadline)}, and "
-        f"nobody has decided yet.\nAsk the user to look at it and decide: pegboard tickets show {ticket.id}, then "
-        f"pegboard tickets allow {ticket.id} or pegboard tickets deny {ticket.id}\n"
-        f"Then {describe_waiting_call(ticket.id, presentation)}: the program goes on where it stopped. Do not run "
-        "it again."
+        f"nobody has decided yet.\n{request_decision(ticket.id, call.audience)}\n"
+        f"Then {how} where it stopped. Do not run it again."
     )
 
 

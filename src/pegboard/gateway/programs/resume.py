@@ -69,7 +69,7 @@ async def resume_run(
         log.warning("What is kept of program %s is not what this gateway kept, or is another caller's", found.id)
         return _text_failure(other_caller_message(ticket))
     if ticket.state_at(clock()) is TicketState.WAITING:
-        return _text_failure(still_waiting_message(ticket, call.presentation))
+        return _text_failure(still_waiting_message(ticket, call))
     if (beyond := await _hidden_function(runs, kept, origin.view)) is not None:
         return _text_failure(too_narrow_message(ticket, beyond))
     started, version = perf_counter(), runs.routes.board.policy.decisions.version
@@ -205,6 +205,7 @@ def _continuation_call(run: CallId, call: ToolCall, runs: ProgramRuns) -> ToolCa
         parent=run,
         presentation=call.presentation,
         made_by=call.made_by,
+        audience=call.audience,
     )
 
 

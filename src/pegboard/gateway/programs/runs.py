@@ -177,7 +177,7 @@ class ProgramRuns:
             return program_failure("RuntimeError", text, host.call_summaries, note, host.stdout)
         tickets = [await self.ticket(wait.ticket) for wait in waiting]
         because = self.routes.confirmation.ticket_reason(call.principal, waiting[0].tool, host.origin.peer)
-        return waiting_answer(waiting, tickets, len(host.call_summaries), call.presentation, because)
+        return waiting_answer(waiting, tickets, len(host.call_summaries), call, because)
 
     async def ticket(self, id: str) -> Ticket | None:
         try:

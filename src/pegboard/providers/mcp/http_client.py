@@ -19,6 +19,7 @@ import httpx2
 
 from pegboard import __version__
 from pegboard.core.model.server import is_transport_header
+from pegboard.core.model.text import Audience
 from pegboard.providers.mcp.credentials import Authorization
 from pegboard.providers.mcp.errors import (
     CONNECTION_BROKEN,
@@ -50,7 +51,7 @@ _NOT_SENT_ERRORS: Final = (
 
 NEEDS_SIGN_IN_MESSAGE: Final = "answered HTTP 401: needs sign-in"
 INSUFFICIENT_SCOPE_MESSAGE: Final = "answered HTTP 403: whoever signed in did not grant enough for this"
-_SIGN_IN_HINT: Final = "Ask the user to run: pegboard servers sign-in"
+_SIGN_IN_HINT: Final = Audience.AGENT.request("run: pegboard servers sign-in")
 
 # Their lines name whole addresses, which may hold a key, and sessions, which are one.
 for _name, _level in (("httpx2", logging.WARNING), ("mcp.client.streamable_http", logging.ERROR)):

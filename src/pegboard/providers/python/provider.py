@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 
 from pegboard.core.calls.call import AdmittedCall, Outcome, ProviderFailure, ToolFailure, ToolSuccess
-from pegboard.core.decision.status import ProviderUnavailable, explain_reason, remedy_for
+from pegboard.core.decision.status import ProviderUnavailable, explain_reason, remedy
 from pegboard.core.json.values import Json
 from pegboard.core.model.catalogue import (
     Health,
@@ -29,6 +29,7 @@ from pegboard.core.model.catalogue import (
 )
 from pegboard.core.model.ids import SourceKey, ToolId
 from pegboard.core.model.server import Server, StartOnDemand, StartWithGateway
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import OwnTools, Tool, ToolSpec
 from pegboard.ports.providers import (
     ChangeCallback,
@@ -417,7 +418,7 @@ class PythonTools:
                 await self._wait_for_start()
             pool, served = self._pool, self._tools_by_name.get(admitted.tool.id.name)
             if pool is None:
-                return ProviderFailure(self._unavailable_reason(), may_have_run=False)
+                return ProviderFailure(self._unavailable_reason(admitted.call.audience), may_have_run=False)
             if served is None:
                 return ProviderFailure(
                     f"{self.source} does not have {admitted.tool.id.name!r} now. List the tools again", False
@@ -499,7 +500,7 @@ class PythonTools:
     def _tools(self) -> tuple[Tool, ...]:
         return tuple(Tool(ToolId(self.source, spec.name), spec) for spec in self._specs)
 
-    def _unavailable_reason(self) -> str:
+    def _unavailable_reason(self, audience: Audience) -> str:
         match self._listing.health:
             case ProviderUp():
                 return f"{self.source} has just ended"
@@ -507,7 +508,7 @@ class PythonTools:
                 return f"{self.source} did not wake in time"
             case health:
                 told = explain_reason(reason := ProviderUnavailable(self._server.key, health))
-                return f"{told} {remedy_for(reason)}" if isinstance(health, ProviderDown) else told.rstrip(".")
+                return f"{told} {remedy(reason, audience)}" if isinstance(health, ProviderDown) else told.rstrip(".")
 
 
 def _ignore_change() -> None:

@@ -8,7 +8,6 @@ from urllib.parse import quote
 import click
 
 from pegboard.core.model.ids import BUILTIN
-from pegboard.core.model.text import address_user
 from pegboard.surfaces.cli.api import ApiClient
 from pegboard.surfaces.cli.options import call_api, gateway_command
 from pegboard.surfaces.cli.output import (
@@ -156,7 +155,7 @@ async def _call_tool(api: ApiClient, tool: str, arguments: dict[str, object], as
         print_json(ended.get("result", {}).get("structuredContent", ended))
     elif "result" not in ended:
         hint = " It may have run: look before you call again." if ended.get("mayHaveRun") else ""
-        told = address_user(ended.get("sentence", ended["ended"]))
+        told = ended.get("sentence", ended["ended"])
         fail(code, f"{told.rstrip('.')}.{hint}" if hint else told)
     elif code == Exit.OK:
         print_text(result_text(ended["result"]))

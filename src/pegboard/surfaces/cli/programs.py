@@ -11,7 +11,6 @@ from typing import Any, Final
 import click
 
 from pegboard.core.model.ids import LOCAL_PRINCIPAL
-from pegboard.core.model.text import address_user
 from pegboard.surfaces.cli.api import ApiClient, JsonBody
 from pegboard.surfaces.cli.client import HttpApiClient
 from pegboard.surfaces.cli.options import (
@@ -37,10 +36,7 @@ from pegboard.surfaces.cli.tools import CALL_CODES
 
 ARGS: Final = "args"
 """What a program finds the words behind its name in."""
-_TICKET_HINT: Final = re.compile(
-    r'call pegboard_ticket with \{"ticket": "(\w+)"\}'
-    "(?:, which waits for the decision, goes on with the program|: the program goes on)"
-)
+_RESUME_COMMAND: Final = re.compile(r"\bpegboard run --ticket (\w+)")
 _UNDECIDED_PREFIX: Final = re.compile(r"confirmation_\w+: ")
 """What an answer about a ticket begins with that is no program's."""
 _NO_TICKET: Final = "You have no ticket "
@@ -140,16 +136,16 @@ class _ResumeCommand:
         return shlex.join(["pegboard", "run", "--ticket", ticket, *view, *words])
 
     def with_resume_hint(self, ended: JsonBody) -> JsonBody:
-        """A model is told of a tool to call, and a person of a command."""
+        """With the options and words of this command line, which the gateway does not know."""
         if isinstance(sentence := ended.get("sentence"), str):
-            return {**ended, "sentence": self._replace_ticket_hint(sentence)}
+            return {**ended, "sentence": self._complete_command(sentence)}
         for content in (ended.get("result") or {}).get("content") or ():
             if isinstance(content, dict) and _UNDECIDED_PREFIX.match(str(content.get("text"))):
-                content["text"] = self._replace_ticket_hint(content["text"])
+                content["text"] = self._complete_command(content["text"])
         return ended
 
-    def _replace_ticket_hint(self, text: str) -> str:
-        return _TICKET_HINT.sub(lambda found: f"go on with it: {self.command(found[1])}\nThe program goes on", text)
+    def _complete_command(self, text: str) -> str:
+        return _RESUME_COMMAND.sub(lambda found: self.command(found[1]), text)
 
 
 async def _decide_ticket(api: ApiClient, ticket: str) -> None:
@@ -177,7 +173,7 @@ def _print_end(ended: JsonBody, *, as_json: bool) -> int:
         print_json(ended)
         return code if "result" not in ended or code == Exit.OK else _exit_code(result_text(ended["result"]))
     if "result" not in ended:
-        fail(code, address_user(str(ended.get("sentence") or ended["ended"])))
+        fail(code, str(ended.get("sentence") or ended["ended"]))
     said = ended["result"].get("structuredContent")
     if not isinstance(said, dict) or "stdout" not in said:
         # Of a ticket: nobody has decided yet, say, or it was for a call that stands alone.
@@ -185,7 +181,7 @@ def _print_end(ended: JsonBody, *, as_json: bool) -> int:
         if code == Exit.OK:
             print_text(text)
             return code
-        fail(_exit_code(text), address_user(text))
+        fail(_exit_code(text), text)
     if said["stdout"]:
         click.echo(said["stdout"], nl=not said["stdout"].endswith("\n"))
     if said.get("truncated"):

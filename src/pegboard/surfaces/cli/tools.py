@@ -7,7 +7,6 @@ from typing import Any, Final
 import click
 
 from pegboard.core.model.ids import ServerKey, ToolId, ToolsetKey, parse_tool_id
-from pegboard.core.model.text import address_user
 from pegboard.core.presentations.retrieval import DEFAULT_RESULTS, MAX_QUERY_CHARS, MAX_RESULTS, AnswerDetail
 from pegboard.surfaces.cli.api import ApiClient, ServerFilter
 from pegboard.surfaces.cli.confirm import ask_yes_no
@@ -73,9 +72,9 @@ async def why(
         return
     print_text(f"{one_line(body['id'])}\n  {verdict_line(body)}")
     if body.get("remedy"):
-        print_text(f"  {address_user(body['remedy'])}")
+        print_text(f"  {body['remedy']}")
     if body["action"]["kind"] == "edit_file" and body.get("status"):
-        # The remedy is told to agents, too, and so it names no place of this machine.
+        # Agents get the same remedy, and so it names no place of this machine.
         print_text(f"  {body['action']['label']}: {one_line(str(body['action']['target']))}")
     for each in body.get("more", ()):
         print_text(f"  And then: {one_line(each)}")
@@ -83,7 +82,7 @@ async def why(
         print_text(f"  {one_line(body['detail'])}")
     print_text()
     for step in body["steps"]:
-        print_text(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {address_user(step['said'])}")
+        print_text(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {step['said']}")
     others = body.get("others", ())
     for each in others[:_MAX_OTHERS]:
         print_text(f"  ! Not for {each['principal']}: {each['sentence']}")
@@ -197,7 +196,7 @@ async def show(
 def describe_tool(body: dict[str, Any]) -> str:
     lines = [one_line(body["id"]), f"  {verdict_line(body)}"]
     if body.get("remedy"):
-        lines.append(f"  {address_user(body['remedy'])}")
+        lines.append(f"  {body['remedy']}")
     if body.get("detail"):
         lines.append(f"  {one_line(body['detail'])}")
     for label, key in (("name for clients", "wireName"), ("title", "title"), ("fingerprint", "fingerprint")):
@@ -265,7 +264,7 @@ async def call(
     elif "result" not in ended:
         hint = " It may have run: check before you call again." if ended.get("mayHaveRun") else ""
         hint = f" For the reason: pegboard why {tool}" if code == Exit.NOT_FOUND else hint
-        told = address_user(ended.get("sentence", ended["ended"]))
+        told = ended.get("sentence", ended["ended"])
         fail(code, f"{told.rstrip('.')}.{hint}" if hint else told)
     else:
         print_text(result_text(ended["result"]))
@@ -418,9 +417,7 @@ def _sections(body: dict[str, Any]) -> list[str]:
         locked = [(_tool_row("locked", tool), tool["status"]) for tool in body["disabled"]]
         rows = [(name, server, status, description) for (name, server, description), status in locked]
         sections.append(table(("LOCKED", "SERVER", "STATUS", "DESCRIPTION"), rows))
-        sections.append(
-            "\n".join(f"{status}: {address_user(remedy)}" for status, remedy in body["remediation"].items())
-        )
+        sections.append("\n".join(f"{status}: {remedy}" for status, remedy in body["remediation"].items()))
     if "notice" in body:
         sections.append(body["notice"].replace("include_disabled", "--include-disabled"))
     return sections

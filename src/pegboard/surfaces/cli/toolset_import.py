@@ -8,7 +8,6 @@ from typing import Any, Final
 import anyio
 import click
 
-from pegboard.core.model.text import address_user
 from pegboard.surfaces.cli.api import ApiClient
 from pegboard.surfaces.cli.confirm import ask_yes_no
 from pegboard.surfaces.cli.options import call_api, gateway_command
@@ -180,7 +179,7 @@ def _print_closed(body: dict[str, Any], how: str) -> None:
     alike: dict[str, list[str]] = {}
     for each in body["notOpen"]:
         if each["id"] not in told or each["verdict"] == "absent":
-            why = f"({each.get('status') or each['verdict']}). {each['sentence']} {address_user(each['remedy'])}"
+            why = f"({each.get('status') or each['verdict']}). {each['sentence']} {each['remedy']}"
             alike.setdefault(why, []).append(each["id"])
     for why, ids in [*alike.items()][:_MAX_LISTED]:
         print_progress(f"! {_join_ids(ids)} {'is' if len(ids) == 1 else 'are'} {how} {why}")

@@ -4,7 +4,6 @@ from typing_extensions import TypedDict
 
 from pegboard.core.calls.activity import CALL, REFUSAL
 from pegboard.core.explain.states import ToolState, outcome_state
-from pegboard.core.model.text import address_user
 from pegboard.core.presentations.costs import FORMULA, TotalSavings
 from pegboard.gateway.record_details import CurrentVerdict, TimelineEntry
 from pegboard.ports.audit import ActivityShare, ActivityTotals, AuditRow
@@ -163,7 +162,7 @@ def current_verdict_info(now: CurrentVerdict | None, then: int | None) -> Curren
         "verdict": now.verdict,
         "status": now.status,
         "sentence": now.sentence,
-        "remedy": address_user(now.remedy),
+        "remedy": now.remedy,
         "policyVersion": now.policy_version,
         "samePolicy": now.policy_version == then,
     }

@@ -19,7 +19,7 @@ from pegboard.config.clients.discover import find_client_lists
 from pegboard.config.clients.merge import merge_lists
 from pegboard.core.calls.activity import CALL
 from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool
-from pegboard.core.decision.status import explain_reason, remedy_for
+from pegboard.core.decision.status import explain_reason, remedy
 from pegboard.core.decision.visibility import explain_hidden, hidden_remedy
 from pegboard.core.explain.board import BoardTotals, ProviderKind, ToolCard, is_switch_on, provider_kind, visible_tool
 from pegboard.core.explain.explain import remaining_reasons
@@ -28,7 +28,7 @@ from pegboard.core.model.catalogue import ProviderOff
 from pegboard.core.model.ids import BUILTIN, ServerKey, ToolId, ToolsetId, parse_tool_id
 from pegboard.core.model.selection import View
 from pegboard.core.model.server import Server
-from pegboard.core.model.text import address_user
+from pegboard.core.model.text import Audience
 from pegboard.core.policy.policy import Policy
 from pegboard.gateway.board import DashboardSnapshot
 from pegboard.gateway.gateway import Gateway
@@ -201,7 +201,8 @@ def _verdict_texts(peg: ToolCard, hung: DashboardSnapshot) -> _VerdictTexts:
             return "open", None, None, None, []
         case LockedTool(_, reason) as locked:
             more = [*remaining_reasons(locked, hung.visibility, hung.catalogue)]
-            return "locked", locked.status.value, explain_reason(reason), address_user(remedy_for(reason)), more
+            cure = remedy(reason, Audience.OPERATOR)
+            return "locked", locked.status.value, explain_reason(reason), cure, more
         case HiddenTool(_, removed) as absent:
             more = [*remaining_reasons(absent, hung.visibility, hung.catalogue)]
             return "absent", None, explain_hidden(removed), hidden_remedy(removed, peg.id), more

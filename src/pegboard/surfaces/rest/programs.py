@@ -21,6 +21,7 @@ from pegboard.core.model.principals import TokenScope
 from pegboard.core.model.references import closest_names
 from pegboard.core.model.selection import View
 from pegboard.core.model.settings import PYTHON
+from pegboard.core.model.text import Audience
 from pegboard.gateway.caller import CallOutcome
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.programs.entry import execute_program
@@ -125,6 +126,7 @@ def program_routes(gateway: Gateway) -> APIRouter:
             at=gateway.clock(),
             client=acting.client,
             made_by=acting.made_by,
+            audience=Audience.OPERATOR,
         )
         if body.ticket is not None and body.code is not None:
             await _check_same_program(gateway, body.ticket, body.code, call)

@@ -10,7 +10,7 @@ from pegboard.config.masked_servers import mask_server
 from pegboard.core.commands.first_sight import servers_to_run
 from pegboard.core.decision.facts import find_quarantine
 from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, Resolution, Verdict
-from pegboard.core.decision.status import LockStatus, explain_reason, operator_detail, remedy_for
+from pegboard.core.decision.status import LockStatus, explain_reason, operator_detail, remedy
 from pegboard.core.decision.visibility import explain_hidden, hidden_remedy
 from pegboard.core.explain.explain import DecisionTrail
 from pegboard.core.explain.states import ActionKind, SuggestedAction
@@ -40,7 +40,7 @@ from pegboard.core.model.server import (
     Trust,
     server_fingerprint,
 )
-from pegboard.core.model.text import address_user
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import Tool, ToolSpec
 from pegboard.core.policy.policy import Policy, Switch
 from pegboard.core.presentations.search import tool_counts
@@ -313,7 +313,7 @@ def verdict_info(verdict: Verdict) -> VerdictInfo:
             shape: VerdictInfo = {"verdict": "locked", "status": verdict.status, "sentence": explain_reason(reason)}
             if (more_of_it := operator_detail(reason)) is not None:
                 shape["detail"] = more_of_it
-            shape["remedy"] = remedy_for(reason)
+            shape["remedy"] = remedy(reason, Audience.OPERATOR)
             shape["more"] = [explain_reason(other) for other in more]
             return shape
         case HiddenTool(_, removed):
@@ -378,15 +378,12 @@ def action_info(action: SuggestedAction) -> ActionInfo:
 
 
 def decision_trail_info(trail: DecisionTrail) -> DecisionTrailInfo:
-    """The verdict in the words of a refusal; its steps are read by a person, not by a model that would ask one."""
     return {
         "id": str(trail.tool),
         "wireName": trail.wire_name,
         **verdict_info(trail.verdict),
         "more": [*trail.remaining_reasons],
-        "steps": [
-            {"asked": step.question, "lets": step.passes, "said": address_user(step.answer)} for step in trail.steps
-        ],
+        "steps": [{"asked": step.question, "lets": step.passes, "said": step.answer} for step in trail.steps],
         "naming": [*trail.name_notes],
     }
 

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from pegboard.core.decision.status import explain_reason, remedy_for
+from pegboard.core.decision.status import explain_reason, remedy
 from pegboard.core.explain.states import ToolState, state_of
 from pegboard.core.model.ids import PrincipalId
 from pegboard.core.model.principals import TokenScope
 from pegboard.core.model.references import closest_names
 from pegboard.core.model.selection import View
-from pegboard.core.model.text import address_user
+from pegboard.core.model.text import Audience
 from pegboard.core.presentations.evaluation import (
     MAX_EXPECTED_TOOLS,
     MAX_QUERIES,
@@ -101,6 +101,7 @@ class SearchQuery(ViewQuery):
             self.toolset,
             self.explain,
             self.detail,
+            Audience.OPERATOR,
         )
 
 
@@ -414,7 +415,7 @@ def _playground_response(played: SearchEvaluation) -> SearchPlaygroundResponse:
                 "state": state_of(each),
                 "status": each.status.value,
                 "sentence": explain_reason(each.reason),
-                "remedy": address_user(remedy_for(each.reason)),
+                "remedy": remedy(each.reason, Audience.OPERATOR),
                 "more": len(each.other_reasons),
             }
             for each in played.locked_tools

@@ -31,7 +31,7 @@ from pegboard.core.commands.base import SetToolSwitches
 from pegboard.core.commands.commands import ApproveTool, SetSwitch
 from pegboard.core.decision.listing_changes import sources_without_list
 from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, Resolution, Verdict, build_directory
-from pegboard.core.decision.status import NoToolListYet, explain_reason, operator_detail, remedy_for, status_of
+from pegboard.core.decision.status import NoToolListYet, explain_reason, operator_detail, remedy, status_of
 from pegboard.core.decision.unknown_names import UnknownName, unknown_names
 from pegboard.core.explain.explain import callers_without, explain, tool_seen_by
 from pegboard.core.explain.states import NO_ACTION, describe_missing, missing_remedy, missing_tools, suggest_action
@@ -58,7 +58,7 @@ from pegboard.core.model.references import (
 )
 from pegboard.core.model.selection import View
 from pegboard.core.model.settings import PYTHON, SEARCH, PresentationMode
-from pegboard.core.model.text import address_user
+from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import Fingerprint, Tool
 from pegboard.core.policy.policy import Approval
 from pegboard.core.presentations.builtins import BUILTIN_TOOLS, BuiltinPlace
@@ -373,13 +373,15 @@ def tool_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller]) -> 
             client=acting.client,
             presentation=TRIAL_PRESENTATION if body.trial else "",
             made_by=acting.made_by,
+            # A trial shows what a model would read.
+            audience=Audience.AGENT if body.trial else Audience.OPERATOR,
         )
         ended: CallOutcome = CallCancellation()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(cancel_on_disconnect, request, tasks.cancel_scope)
             ended = await gateway.caller.call(asked, view)
             tasks.cancel_scope.cancel()
-        told = call_response(ended)
+        told = call_response(ended, asked.audience)
         result = told.get("result")
         shown = (
             await render_tool_call(gateway, installer, id, body.arguments, result) if isinstance(result, dict) else None
@@ -405,7 +407,7 @@ async def _wait_for_listing(gateway: Gateway, text: str, view: View) -> None:
     if isinstance(found, UnknownReference) and WireName(text) not in board.resolution(view).by_name:
         why = await wait_until_listed(board, text, view)
         if why is not None and isinstance(why.reason, NoToolListYet) and isinstance(why.reason.health, ProviderStart):
-            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, refusal_text(why))
+            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, refusal_text(why, audience=Audience.OPERATOR))
 
 
 def find_tool(gateway: Gateway, text: str, resolution: Resolution, *, as_printed: bool = False) -> ToolId:
@@ -459,7 +461,7 @@ def _unknown_tool_problem(gateway: Gateway, text: str, told: str, near: Sequence
         (_, verdict), silent, near = its_own[0], its_own, ()
         told = f"Whether there is a tool {text!r} is not known: its server has not listed its tools."
         if isinstance(verdict, LockedTool):
-            told += f" {explain_reason(verdict.reason)} {address_user(remedy_for(verdict.reason))}"
+            told += f" {explain_reason(verdict.reason)} {remedy(verdict.reason, Audience.OPERATOR)}"
     elif silent:
         names = ", ".join(str(source) for source, _ in silent[:5]) + (" and others" if len(silent) > 5 else "")
         told += f" Not up, so its tools are not known: {names}."
@@ -518,7 +520,7 @@ def _unknown_principal_text(principal: PrincipalId, known: Iterable[PrincipalId]
     return f"There is no caller {principal!r}. {meant} {how}"
 
 
-def call_response(ended: CallOutcome) -> CallResponse:
+def call_response(ended: CallOutcome, audience: Audience = Audience.OPERATOR) -> CallResponse:
     match ended:
         case ToolSuccess(body):
             return {"ended": "returned", "result": json.loads(body)}
@@ -534,13 +536,13 @@ def call_response(ended: CallOutcome) -> CallResponse:
         case CallCancellation():
             return {"ended": "cancelled"}
         case UnknownTool():
-            return {"ended": "unknown_tool", "sentence": refusal_text(ended)}
+            return {"ended": "unknown_tool", "sentence": refusal_text(ended, audience=audience)}
         case BadArguments():
-            return {"ended": "bad_arguments", "sentence": refusal_text(ended)}
+            return {"ended": "bad_arguments", "sentence": refusal_text(ended, audience=audience)}
         case ConfirmationRefusal(_, how, _, ticket):
-            return {"ended": how.value, "sentence": refusal_text(ended), "ticket": ticket}
+            return {"ended": how.value, "sentence": refusal_text(ended, audience=audience), "ticket": ticket}
         case LockedToolRefusal(_, reason):
-            return {"ended": status_of(reason).value, "sentence": refusal_text(ended)}
+            return {"ended": status_of(reason).value, "sentence": refusal_text(ended, audience=audience)}
         case _:
             assert_never(ended)
 

@@ -35,7 +35,6 @@ from pegboard.core.model.principals import TokenScope
 from pegboard.core.model.references import closest_names
 from pegboard.core.model.selection import View
 from pegboard.core.model.server import Server
-from pegboard.core.model.text import address_user
 from pegboard.core.model.tool import Fingerprint, OwnTools
 from pegboard.core.model.toolset import Toolset, ToolsetImport, ToolsetOrigin, describe_downgrade
 from pegboard.core.policy.policy import Policy
@@ -311,7 +310,7 @@ def _closed_tool_info(each: LockedPart) -> ClosedToolInfo:
         "id": str(each.about),
         "verdict": "absent",
         "sentence": each.sentence,
-        "remedy": address_user(each.remedy),
+        "remedy": each.remedy,
     }
     if each.status is not None:
         shape["verdict"], shape["status"] = "locked", each.status
