@@ -1,11 +1,15 @@
 """One value is changed in the operator's file, and not a character besides."""
 
+import hashlib
+from pathlib import Path
+
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.synced import SyncedFiles
 
-from pegboard.config.edit import UneditableError, set_value
+from pegboard.config.edit import UneditableError, change_setting, set_value
 
 FILE = """\
 # The board of the shop.
@@ -76,6 +80,18 @@ def test_what_only_a_person_can_change_is_left_alone_and_told(text: str, path: s
     with pytest.raises(UneditableError) as refused:
         set_value(text, path.split("."), [1] if path == "redact" else 2)
     assert str(refused.value).startswith(told)
+
+
+@pytest.mark.behaviour("settings.set")
+def test_the_edited_file_is_on_the_disk_before_it_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, text = tmp_path / "pegboard.yaml", "audit:\n  keep_days: 7\n"
+    file.write_text(text, "utf-8")
+    synced = SyncedFiles(monkeypatch)
+    change_setting(file, "audit.keep_days", 60, hashlib.sha256(text.encode()).hexdigest(), {}, dry=False)
+    assert file.read_text("utf-8") == "audit:\n  keep_days: 60\n"
+    assert synced.hold_whole([file])
 
 
 _NAMES = st.sampled_from(["audit", "code", "limits", "calls", "keep_days"])

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 
 import anyio
@@ -45,6 +46,7 @@ from pegboard.core.model.selection import Selection, TheseToolsets, View
 from pegboard.core.model.tool import JsonSchema, Tool, ToolSpec
 from pegboard.core.overrides.model import ArgumentOverride, Override, freeze_json
 from pegboard.core.policy.policy import DeclaredSettings, Denial
+from pegboard.gateway import caller
 from pegboard.gateway.builtins import MustConfirm
 from pegboard.gateway.doctor import diagnose
 from pegboard.ports.providers import ClientPeer, Progress
@@ -156,6 +158,20 @@ async def test_a_call_of_a_built_in_is_validated_run_with_its_view_and_recorded_
         assert [record._replace(duration=timedelta()) for record in house.audit.records] == [
             CallRecord(call_of("ask", {"sql": 7}), ASK, refused, timedelta()),
             CallRecord(call, ASK, OK, timedelta()),
+        ]
+
+
+@pytest.mark.behaviour("audit.every_call")
+async def test_the_time_that_a_call_took_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock goes a second further with each look: at the start of a call, once it is admitted, and at its end. A
+    built-in's own time starts once it is admitted."""
+    async with housed(None, Ours()) as house:
+        monkeypatch.setattr(caller, "perf_counter", count(1_000).__next__)
+        await house.gateway.caller.call(call_of("search"), View())
+        await house.gateway.caller.call(call_of("ask", READ), View())
+        assert [(record.call.name, record.duration.total_seconds()) for record in house.audit.records] == [
+            ("search", 2.0),
+            ("ask", 1.0),
         ]
 
 

@@ -31,7 +31,7 @@ from pegboard.providers.mcp.fast.stdio import CallLineHandler
 from pegboard.providers.mcp.http_client import McpHttpClient
 from pegboard.providers.mcp.in_flight import CallsInFlight
 from pegboard.providers.mcp.messages import Line, McpMessageReader, OutputLineSplitter, UnsolicitedFilter
-from pegboard.providers.mcp.rate import PROGRESS_BURST, SLICE_BYTES, TurnTimer
+from pegboard.providers.mcp.rate import PROGRESS_BURST, REST_S, SLICE_BYTES, TurnTimer
 from pegboard.providers.mcp.transports import stdio
 
 pytestmark = pytest.mark.anyio
@@ -68,6 +68,14 @@ async def most_in_a_turn(count: Callable[[], int]) -> AsyncIterator[list[int]]:
         tasks.start_soon(look)
         yield found
         tasks.cancel_scope.cancel()
+
+
+def test_a_stream_rests_longer_after_each_turn_until_all_is_read() -> None:
+    timer = TurnTimer()
+    rests = [timer.rest_seconds() for _ in range(3)]
+    assert rests == [REST_S, 2 * REST_S, 3 * REST_S]
+    timer.reset()
+    assert timer.rest_seconds() == REST_S
 
 
 @pytest.mark.parametrize("version", [MODERN, SESSIONS])

@@ -160,6 +160,7 @@ def test_a_vector_that_was_kept_points_where_it_did(numbers: list[float]) -> Non
         return
     kept = unpack_vector(pack_vector(vector / length))
     assert float(np.dot(kept, vector / length)) > 0.999
+    assert abs(float(np.dot(kept, kept)) - 1) < 1e-5
 
 
 def test_meaning_and_words_are_weighed_among_each_other() -> None:

@@ -147,6 +147,13 @@ async def test_the_size_of_arguments_is_counted_with_and_without_their_bytes(sto
     assert sizes == [len('{"a":"é"}'.encode()), 13, 0]
 
 
+@pytest.mark.behaviour("audit.every_call")
+async def test_a_call_whose_arguments_are_no_json_is_recorded_without_a_size(store: Store) -> None:
+    no_json: Any = object()
+    (row,) = await recorded(store, record(arguments={"a": no_json}, raw=None))
+    assert (row.name, row.argument_bytes) == ("read_file", 0)
+
+
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=texts, client=texts, why=texts)
 async def test_any_text_may_be_in_a_record_and_is_found_by_it(store: Store, name: str, client: str, why: str) -> None:

@@ -334,6 +334,7 @@ def test_what_is_no_function_to_be_called_is_refused(thing: Any, what: str) -> N
 def test_secrets_are_had_by_name_and_shown_to_nobody() -> None:
     context = ToolContext(secrets=Secrets({"KEY": "s3cret"}))
     assert context.secrets["KEY"] == "s3cret"
+    assert (len(context.secrets), list(context.secrets)) == (1, ["KEY"])
     assert "s3cret" not in repr(context)
     with pytest.raises(KeyError, match=r"'OTHER' is not set\. Name it under `secrets` in toolset"):
         context.secrets["OTHER"]

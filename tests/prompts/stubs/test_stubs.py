@@ -152,6 +152,28 @@ def test_an_object_may_hold_itself() -> None:
 
 
 @pytest.mark.behaviour("code.stubs")
+def test_an_object_that_extends_itself_leaves_room_for_what_comes_after_it() -> None:
+    endless: JsonObject = {"allOf": [{"$ref": "#/$defs/Endless"}], "properties": {"a": {"type": "integer"}}}
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {"first": {"$ref": "#/$defs/Endless"}, "second": {"type": "string"}},
+        "$defs": {"Endless": endless},
+    }
+    assert stub(gives(schema)) == text(
+        """
+        class GoResult(TypedDict):
+            first: NotRequired[Endless]
+            second: NotRequired[str]
+
+        class Endless(TypedDict):
+            a: NotRequired[int]
+
+        async def go() -> GoResult: ...
+        """
+    )
+
+
+@pytest.mark.behaviour("code.stubs")
 def test_what_may_be_one_of_several_objects_has_the_keys_of_all() -> None:
     one: JsonObject = {"type": "object", "properties": {"kind": {"const": "a"}, "x": {"type": "integer"}}}
     other: JsonObject = {"type": "object", "properties": {"kind": {"const": "b"}, "y": {"type": "string"}}}

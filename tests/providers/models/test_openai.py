@@ -306,6 +306,10 @@ def test_events_are_the_same_however_they_are_cut() -> None:
         assert [event for chunk in cut for event in events.feed(chunk)] == whole
 
 
+def test_a_blank_line_before_the_first_event_is_left_out() -> None:
+    assert [*EventSplitter().feed(b"\ndata: {}\n")] == [b"{}"]
+
+
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
 def test_an_event_of_several_lines_a_mark_before_the_first_and_any_line_end_are_read(end: bytes) -> None:
     lines = [b"\xef\xbb\xbfdata: {", b'data: "a": {"b":', b"data: 1}}", b"", b'data: {"c": "}"}', b"data: [DONE]", b""]

@@ -24,6 +24,7 @@ from pegboard.surfaces.http.fast_path import (
 from pegboard.surfaces.http.server import HttpServer, bind_socket
 from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint
 from pegboard.surfaces.mcp.fast import response as flight
+from pegboard.surfaces.mcp.fast.messages import encode_request_id
 from pegboard.surfaces.mcp.request_checks import RequestChecks
 
 pytestmark = pytest.mark.anyio
@@ -120,6 +121,11 @@ async def test_a_call_that_comes_while_another_runs_waits_for_it(place: Place, m
     while len(place.workshop.audit.records) < 6:  # noqa: ASYNC110 - a list tells nobody
         await anyio.sleep(0.01)
     assert place.workshop.audit.records[-1].outcome == CallCancellation()
+
+
+def test_the_id_of_a_request_goes_back_as_it_came_and_what_is_none_is_left_to_the_slow_path() -> None:
+    raws = [b'"a"', rb'"\u0041\"\u00e9"', b"7", b"-1", b"1.5", b"null", b"-", b""]
+    assert [encode_request_id(raw) for raw in raws] == [b'"a"', '"A\\"é"'.encode(), b"7", b"-1", None, None, None, None]
 
 
 @pytest.mark.parametrize("pieces", [1, 7, 150, 10_000])
