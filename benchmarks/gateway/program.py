@@ -59,14 +59,14 @@ class Program:
     def stop(self) -> None:
         """End it and what it started; a process that ignores the request is killed."""
         if self._process.poll() is None:
-            self._signal(signal.SIGTERM)
+            self.signal(signal.SIGTERM)
             try:
                 self._process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:
-                self._signal(signal.SIGKILL)
+                self.signal(signal.SIGKILL)
         self._process.wait()
 
-    def _signal(self, number: signal.Signals) -> None:
+    def signal(self, number: signal.Signals) -> None:
         try:
             os.killpg(self._process.pid, number)
         except ProcessLookupError:

@@ -17,8 +17,8 @@ from tests.providers.running import running
 
 from pegboard.core.calls.call import Outcome, ToolSuccess
 from pegboard.core.model.server import Connection, Http, Stdio, Transport
+from pegboard.http_parsing import EventStreamParser
 from pegboard.providers.mcp.errors import UNUSABLE_ANSWER
-from pegboard.providers.mcp.fast.connection import EventStreamParser
 from pegboard.providers.mcp.fast.response import (
     RAW_ANSWER_KEY,
     RawAnswer,
@@ -26,7 +26,7 @@ from pegboard.providers.mcp.fast.response import (
     read_outcome,
     read_outcome_now,
 )
-from pegboard.providers.mcp.messages import McpMessageReader
+from pegboard.providers.mcp.messages import MAX_MESSAGE_BYTES, McpMessageReader
 from pegboard.providers.mcp.results import outcome_of_result
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +36,7 @@ PEERS = Path(__file__).parent / "peers"
 
 async def over_events(body: bytes) -> Outcome:
     """As it comes over SSE, where the session reads the stream too."""
-    (event,) = EventStreamParser().feed(b"data: %b\n\n" % body)
+    (event,) = EventStreamParser(MAX_MESSAGE_BYTES).feed(b"data: %b\n\n" % body)
     calls = SharedStreamCalls()
     calls.register_call(JSONRPCRequest(jsonrpc="2.0", id="1", method="tools/call"))
     found = calls.wrap_answer(event.text) or await McpMessageReader("s", lambda: True).read_message(event.text)

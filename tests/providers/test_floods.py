@@ -26,10 +26,9 @@ from pegboard.core.model.server import Connection, Http, Stdio, Transport
 from pegboard.providers.mcp import in_flight as notes
 from pegboard.providers.mcp import messages
 from pegboard.providers.mcp import rate as pace
-from pegboard.providers.mcp.fast.pending_requests import PendingRequests
 from pegboard.providers.mcp.fast.stdio import CallLineHandler
 from pegboard.providers.mcp.http_client import McpHttpClient
-from pegboard.providers.mcp.in_flight import CallsInFlight
+from pegboard.providers.mcp.in_flight import CallsInFlight, PendingRequests
 from pegboard.providers.mcp.messages import Line, McpMessageReader, OutputLineSplitter, UnsolicitedFilter
 from pegboard.providers.mcp.rate import PROGRESS_BURST, REST_S, SLICE_BYTES, TurnTimer
 from pegboard.providers.mcp.transports import stdio

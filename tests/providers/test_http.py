@@ -20,7 +20,7 @@ from pegboard.core.calls.call import Outcome, ProviderFailure, ToolSuccess
 from pegboard.core.model.catalogue import ProviderUp
 from pegboard.core.model.server import Http, Transport
 from pegboard.providers.mcp import http_client
-from pegboard.providers.mcp.fast import connection as exchange
+from pegboard.providers.mcp.fast import connections as exchange
 from pegboard.providers.mcp.http_client import McpHttpClient, tls_context
 
 pytestmark = pytest.mark.anyio

@@ -24,7 +24,7 @@ from tests.providers.wires import (
 
 from pegboard.core.calls.call import NeedsInput, Outcome, ToolSuccess
 from pegboard.providers.mcp.errors import CONNECTION_BROKEN, HTTP_STATUS_BASE, UNUSABLE_ANSWER
-from pegboard.providers.mcp.fast import pool
+from pegboard.providers.mcp.fast import connections
 
 pytestmark = pytest.mark.anyio
 
@@ -78,7 +78,7 @@ async def test_a_connection_that_the_server_closed_meanwhile_is_not_used() -> No
 async def test_a_connection_that_was_idle_for_long_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     async with calling(echo) as calls:
         await calls.call()
-        monkeypatch.setattr(pool, "_MAX_IDLE_S", 0.0)
+        monkeypatch.setattr(connections, "_MAX_IDLE_S", 0.0)
         await calls.call()
         assert calls.connections == [1, 2]
 
@@ -288,6 +288,7 @@ class Tokens:
         self.asked: list[tuple[Mapping[str, str] | None, str]] = []
         self.refused: list[str] = []
 
+    @property
     def headers(self) -> Mapping[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
 

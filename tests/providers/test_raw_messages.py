@@ -14,9 +14,9 @@ from pegboard.core.json.values import Json
 from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, WireName
 from pegboard.ports.providers import ClientPeer
 from pegboard.providers.mcp.errors import UNUSABLE_ANSWER
-from pegboard.providers.mcp.fast.pending_requests import PendingRequest
 from pegboard.providers.mcp.fast.requests import CallEncoder
 from pegboard.providers.mcp.fast.response import read_outcome_now
+from pegboard.providers.mcp.in_flight import PendingRequest
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 WHO = "io.modelcontextprotocol/clientInfo"

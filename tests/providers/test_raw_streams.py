@@ -13,12 +13,12 @@ from tests.providers.wires import EVENTS_HEAD, LAST_CHUNK, MODERN, SESSIONS, Hea
 from tests.support.asking import AskedClient
 
 from pegboard.core.json.values import JsonObject
+from pegboard.http_parsing import EventStreamParser, EventTooLargeError, ServerSentEvent
 from pegboard.ports.providers import PeerRequestError
-from pegboard.providers.mcp.fast import connection as exchange
+from pegboard.providers.mcp.fast import connections as exchange
 from pegboard.providers.mcp.fast import http
-from pegboard.providers.mcp.fast.connection import EventStreamParser, EventTooLargeError, ServerSentEvent
-from pegboard.providers.mcp.fast.pending_requests import PendingRequests
-from pegboard.providers.mcp.in_flight import CallsInFlight
+from pegboard.providers.mcp.in_flight import CallsInFlight, PendingRequests
+from pegboard.providers.mcp.messages import MAX_MESSAGE_BYTES
 
 pytestmark = pytest.mark.anyio
 
@@ -262,7 +262,7 @@ def test_events_come_out_the_same_however_they_were_cut() -> None:
     chance = random.Random(7)
     content = STREAM.encode()
     for _ in range(300):
-        events, found, rest = EventStreamParser(), [], content
+        events, found, rest = EventStreamParser(MAX_MESSAGE_BYTES), [], content
         while rest:
             size = chance.randint(1, 9)
             found += events.feed(rest[:size])
@@ -276,7 +276,7 @@ def test_events_come_out_the_same_however_they_were_cut() -> None:
 
 
 def test_an_event_is_bounded_and_comments_are_not() -> None:
-    events = EventStreamParser(longest=100)
+    events = EventStreamParser(100)
     for _ in range(100):
         assert events.feed(b": still here\n") == []
     assert events.feed(b"data: " + b"x" * 80 + b"\n\n") == [ServerSentEvent(b"message", b"x" * 80)]

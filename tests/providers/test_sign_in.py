@@ -324,7 +324,7 @@ async def test_who_does_not_say_what_was_sent_is_served_by_one_renewal_too() -> 
     async with asking(guard) as person:
         await person.comes_in()
         ours = person.desk._accounts[KEY]
-        before, answers = ours.headers(), list[bool]()
+        before, answers = ours.headers, list[bool]()
 
         async def refused() -> None:
             answers.append(await ours.handle_unauthorized())
@@ -333,7 +333,7 @@ async def test_who_does_not_say_what_was_sent_is_served_by_one_renewal_too() -> 
             for _ in range(8):
                 tasks.start_soon(refused)
         assert (answers, guard.asked.count("refresh_token")) == ([True] * 8, 1)
-        assert ours.headers() != before
+        assert ours.headers != before
 
 
 @pytest.mark.behaviour("mcp.in.sign_in")

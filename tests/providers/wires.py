@@ -18,11 +18,10 @@ from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, ToolId, WireName
 from pegboard.core.model.tool import Tool, ToolSpec
 from pegboard.ports.providers import ClientPeer, Progress
 from pegboard.providers.mcp.credentials import Authorization
+from pegboard.providers.mcp.fast.connections import HttpConnectionPool
 from pegboard.providers.mcp.fast.http import HttpToolCalls
-from pegboard.providers.mcp.fast.pending_requests import PendingRequests
-from pegboard.providers.mcp.fast.pool import HttpConnectionPool
 from pegboard.providers.mcp.fast.requests import CallEncoder, RequestHeadEncoder
-from pegboard.providers.mcp.in_flight import CallsInFlight
+from pegboard.providers.mcp.in_flight import CallsInFlight, PendingRequests
 
 MODERN = "2026-07-28"
 SESSIONS = "2025-11-25"
@@ -175,6 +174,7 @@ async def calling(
                 requests,
                 tickets,
                 tasks,
+                header_maps={},
                 forward=lambda text: found[0].forwarded.append(text),
                 doubt=doubt,
                 in_session=session is not None,

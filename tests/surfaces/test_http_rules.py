@@ -8,7 +8,7 @@ from tests.surfaces.mcp.places import DEADLINE
 from tests.surfaces.mcp.test_express import written
 from tests.surfaces.test_strict import App, end_sending, listening, to_the_end
 
-from pegboard.surfaces.http.fast_path import RequestHead, ResponseSink
+from pegboard.ports.fast_path import RequestHead, ResponseSink
 from pegboard.surfaces.http.server import HttpServer, bind_socket
 
 pytestmark = pytest.mark.anyio

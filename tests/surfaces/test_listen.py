@@ -11,9 +11,9 @@ import anyio.lowlevel
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from pegboard.ports.fast_path import RequestHead, ResponseSink
 from pegboard.surfaces.http import protocol as connection
 from pegboard.surfaces.http import server as listening
-from pegboard.surfaces.http.fast_path import RequestHead, ResponseSink
 from pegboard.surfaces.http.protocol import MAX_HEAD_BYTES
 from pegboard.surfaces.http.server import HttpServer, bind_socket
 

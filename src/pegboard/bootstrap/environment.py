@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from pegboard.config.settings import Settings
 
 
-def now() -> datetime:
-    return datetime.now(UTC)
+now: Final = partial(datetime.now, UTC)
+"""The clock of this program."""
 
 
 def every_server(key: str, id: str) -> bool:

@@ -302,14 +302,10 @@ class BoardState:
         self._latest: tuple[View, Resolution] | None = None
         """Asked for last, and so most likely next."""
         self._judged: dict[SourceKey, _ListingVerdicts] = {}
-        self._stamp = object()
+        self.revision = object()
+        """Another one after each change: whoever keeps what follows from the board keeps this with it."""
         self._shelf = ResourceViewCache()
         self._memory = ApprovedToolPlaceholders()
-
-    @property
-    def revision(self) -> object:
-        """Another one after each change: whoever keeps what follows from the board keeps this with it."""
-        return self._stamp
 
     def publish(self, listing: Listing) -> None:
         """Take a provider's latest word in place of its former one."""
@@ -385,14 +381,14 @@ class BoardState:
         """The same, beside the event loop where it is not known yet: on a large board that takes longer than calls may
         wait."""
         for _ in range(_MAX_ATTEMPTS):
-            known, stamp = self._told.get(view), self._stamp
+            known, stamp = self._told.get(view), self.revision
             if known is not None and known.resolution is not None:
                 break
             held: Mapping[WireName, ToolId] = {} if known is None else known.reserved_names
             work = partial(self._resolve, self.catalogue, self.policy, view, held)
             fresh = await to_thread.run_sync(work, abandon_on_cancel=True)
             # Names must be given out by the board as it is, once: whoever was quicker has done it.
-            if self._stamp is stamp and self._told.get(view) is known:
+            if self.revision is stamp and self._told.get(view) is known:
                 self._cache(view, _ViewCache(fresh, reserve_names(held, fresh.names_of_open_tools(), fresh.names)))
         return self.resolution(view)
 
@@ -426,7 +422,7 @@ class BoardState:
 
     def _swap(self, catalogue: Catalogue, policy: Policy) -> None:
         self.catalogue, self.policy = catalogue, self._complete_policy(catalogue, policy)
-        self._stamp = object()
+        self.revision = object()
         self._latest = None
         for view, told in self._told.items():
             if told.resolution is not None:

@@ -116,6 +116,11 @@ class ProviderRegistry:
             self._board.publish(self._with_former_tools(word))
         return True
 
+    @property
+    def has_caller_aware(self) -> bool:
+        """Whether some tools are known only by a caller's own rights."""
+        return bool(self._caller_aware)
+
     def announce_caller(self, headers: Mapping[bytes, bytes]) -> bool:
         """A caller is here: what knows its tools only by a caller's own rights may go and list them now.
 

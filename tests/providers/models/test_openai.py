@@ -17,6 +17,7 @@ from tests.servers.model import Character, ModelServer, Raw, Turn, echo, script
 from pegboard.config.keys.features import ModelServerSettings
 from pegboard.config.references import expander
 from pegboard.core.json.values import JsonObject
+from pegboard.http_parsing import EventStreamParser
 from pegboard.ports.models import (
     ModelFault,
     ModelServerError,
@@ -27,7 +28,7 @@ from pegboard.ports.models import (
     ToolCallPiece,
     UsagePiece,
 )
-from pegboard.providers.model_servers.openai import EventSplitter, OpenAiServer, PieceParser
+from pegboard.providers.model_servers.openai import OpenAiServer, PieceParser, is_whole_event
 
 pytestmark = pytest.mark.anyio
 PATIENCE = 30.0
@@ -298,12 +299,12 @@ async def test_to_leave_midway_is_to_hang_up_at_the_server() -> None:
 
 def test_events_are_the_same_however_they_are_cut() -> None:
     text = b': hello\r\ndata: {"a": 1}\r\n\r\ndata:{"b": 2}\n\nevent: x\ndata: [DONE]\n\n'
-    whole = [*EventSplitter().feed(text)]
+    whole = [event.text for event in EventStreamParser(1_000, is_whole_event).feed(text)]
     assert whole == [b'{"a": 1}', b'{"b": 2}', b"[DONE]"]
     for size in range(1, len(text)):
-        events = EventSplitter()
+        events = EventStreamParser(1_000, is_whole_event)
         cut = [text[start : start + size] for start in range(0, len(text), size)]
-        assert [event for chunk in cut for event in events.feed(chunk)] == whole
+        assert [event.text for chunk in cut for event in events.feed(chunk)] == whole
 
 
 def test_a_blank_line_before_the_first_event_is_left_out() -> None:
@@ -315,9 +316,9 @@ def test_an_event_of_several_lines_a_mark_before_the_first_and_any_line_end_are_
     lines = [b"\xef\xbb\xbfdata: {", b'data: "a": {"b":', b"data: 1}}", b"", b'data: {"c": "}"}', b"data: [DONE]", b""]
     text = end.join(lines) + end
     for size in (1, 2, 3, 1000):
-        events = EventSplitter()
+        events = EventStreamParser(1_000, is_whole_event)
         cut = [text[start : start + size] for start in range(0, len(text), size)]
-        found = [event for chunk in cut for event in events.feed(chunk)]
+        found = [event.text for chunk in cut for event in events.feed(chunk)]
         assert found == [b'{\n"a": {"b":\n1}}', b'{"c": "}"}', b"[DONE]"]
 
 

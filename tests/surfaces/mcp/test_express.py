@@ -5,24 +5,21 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 from anyio.abc import SocketStream
 from starlette.types import Receive, Scope, Send
 from tests.surfaces.mcp.places import DEADLINE, served
-from tests.surfaces.mcp.raw import modern, modern_headers
+from tests.surfaces.mcp.raw import handshake, modern, modern_headers
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
 from pegboard.core.calls.call import CallCancellation
+from pegboard.ports.fast_path import RequestHead, ResponseSink
 from pegboard.surfaces.http import server as listening
-from pegboard.surfaces.http.fast_path import (
-    MAX_BODY_BYTES,
-    MAX_CACHED_HEADS,
-    RequestHead,
-    RequestHeadCache,
-    ResponseSink,
-)
+from pegboard.surfaces.http.protocol import MAX_BODY_BYTES, MAX_CACHED_HEADS, RequestHeadCache
 from pegboard.surfaces.http.server import HttpServer, bind_socket
 from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint
+from pegboard.surfaces.mcp.fast import endpoint
 from pegboard.surfaces.mcp.fast import response as flight
 from pegboard.surfaces.mcp.fast.messages import encode_request_id
 from pegboard.surfaces.mcp.request_checks import RequestChecks
@@ -311,3 +308,40 @@ def test_a_head_that_only_resembles_a_known_one_is_parsed(head: bytes) -> None:
     heads.add(b"POST /mcp HTTP/1.1\r\ncontent-length: 4\r\n\r\nbody", RequestHead(b"", [], {}))
     assert heads.find(b"POST /mcp HTTP/1.1\r\ncontent-length: 17\r\n\r\n") is not None
     assert heads.find(head + b"body") is None
+
+
+@pytest.mark.parametrize("joined", [65_536, 10], ids=["in one piece", "in parts"])
+@pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
+async def test_a_list_for_a_known_caller_is_served_around_asgi(
+    era: str, joined: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "_MAX_JOINED_BYTES", joined)
+    asgi: list[str] = []
+    with anyio.fail_after(DEADLINE), bind_socket("127.0.0.1", 0) as listener:
+        async with open_workshop() as workshop:
+            app = McpHttpEndpoint(workshop.gateway)
+
+            async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+                asgi.append(scope["path"])
+                await app(scope, receive, send)
+
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+            async with (
+                app.lifespan(),
+                HttpServer(counted, listener, app.end_streams, app.fast_path),
+                httpx2.AsyncClient(timeout=DEADLINE) as http,
+            ):
+                message: dict[str, Any] = modern("tools/list")
+                headers = modern_headers(message)
+                if era == "2025-11-25":
+                    message, headers = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, await handshake(http, url)
+                first = await http.post(url, json=message, headers=headers)
+                known = len(asgi)
+                again = [await http.post(url, json=message, headers=headers) for _ in range(3)]
+                assert len(asgi) == known
+                assert first.json()["result"]["tools"]
+                assert {(each.status_code, each.content) for each in again} == {(200, first.content)}
+                assert all({**each.headers, "date": ""} == {**first.headers, "date": ""} for each in again)
+                message.setdefault("params", {})["cursor"] = "of no list"
+                assert "error" in (await http.post(url, json=message, headers=headers)).json()
+                assert len(asgi) == known + 1

@@ -20,8 +20,9 @@ from tests.surfaces.mcp.workshop import DECLARED, HERE, Workshop, open_workshop
 from pegboard.core.model.ids import PrincipalId
 from pegboard.core.model.principals import Principal
 from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.ports.fast_path import RequestHead
 from pegboard.surfaces.http import server as listening
-from pegboard.surfaces.http.fast_path import RequestHead, RequestHeadCache
+from pegboard.surfaces.http.protocol import RequestHeadCache
 from pegboard.surfaces.http.server import HttpServer, bind_socket
 from pegboard.surfaces.mcp.endpoint import McpPaths
 

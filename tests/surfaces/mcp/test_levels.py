@@ -35,7 +35,7 @@ def test_sessions_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) 
     known = LogLevels()
     for session, level in (("a", "info"), ("b", "error"), ("a", "debug"), ("c", "alert")):
         known.set_level(session, level)
-    assert [known.level_of(session) for session in ("a", "b", "c")] == ["debug", None, "alert"]
+    assert [known.get(session) for session in ("a", "b", "c")] == ["debug", None, "alert"]
     known.forget("a")
     known.forget("a")
-    assert known.level_of("a") is None
+    assert known.get("a") is None

@@ -46,7 +46,8 @@ class CallerTokens:
         self._declared: Mapping[PrincipalId, Principal] | None = None
         self._tokens: Mapping[str, ApiToken] | None = None
         self._required = False
-        self._until: datetime | None = None
+        self.next_expiry: datetime | None = None
+        """When the next token ends by itself, as of the last look."""
         self._hashes: TokenHashes = {}
 
     @property
@@ -56,7 +57,7 @@ class CallerTokens:
             policy.declared.principals is self._declared
             and policy.decisions.tokens is self._tokens
             and policy.requires_tokens is self._required
-            and (self._until is None or self._clock() < self._until)
+            and (self.next_expiry is None or self._clock() < self.next_expiry)
         ):
             return self._hashes
         self._declared, self._tokens = policy.declared.principals, policy.decisions.tokens
@@ -67,7 +68,7 @@ class CallerTokens:
             for token in policy.tokens.values()
             if token.expires_at is not None and token.expires_at > now
         ]
-        self._until = min(ahead, default=None)
+        self.next_expiry = min(ahead, default=None)
         fresh = caller_token_hashes(policy, now)
         if fresh != self._hashes:
             self._hashes = fresh
@@ -76,7 +77,7 @@ class CallerTokens:
     def seconds_to_expiry(self) -> float | None:
         """Until the next token ends by itself."""
         _ = self.hashes
-        return None if self._until is None else max(0.0, (self._until - self._clock()).total_seconds())
+        return None if self.next_expiry is None else max(0.0, (self.next_expiry - self._clock()).total_seconds())
 
 
 # When each API token and each standing permission was used last: noted in memory, written once in a while.

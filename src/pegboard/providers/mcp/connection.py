@@ -4,7 +4,7 @@ Requests go through the SDK's dispatcher and not through its models: those drop 
 tool would cost the whole list. Calls go by a shorter way where the transport has one.
 """
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Final, Literal
 
@@ -22,9 +22,9 @@ from pegboard.core.calls.call import AdmittedCall, Outcome
 from pegboard.core.json.values import JsonObject
 from pegboard.ports.providers import ClientPeer, Progress
 from pegboard.providers.mcp.errors import ConnectionLoss
-from pegboard.providers.mcp.fast.pending_requests import PendingRequests
+from pegboard.providers.mcp.in_flight import PendingRequests
 from pegboard.providers.mcp.results import LOG_LEVELS, META_MEMBER, request_meta, requested_log_level
-from pegboard.providers.mcp.transport import HeaderMap, McpTransport, ToolCallRoute
+from pegboard.providers.mcp.transport import HeaderMap, HeaderMaps, McpTransport, ToolCallRoute
 from pegboard.providers.mcp.transports.session_calls import SessionToolCalls
 
 _SET_LEVEL_TIMEOUT_S: Final = 5.0
@@ -34,6 +34,24 @@ _LIST_KINDS: Final = ("tools", "prompts", "resources")
 
 
 _LOG_LEVEL_KEY: Final = LOG_LEVEL_META_KEY.encode()
+
+
+class LogLevelCalls:
+    """Calls to a server of the handshake era that sends log messages: it takes the level first that a caller wants."""
+
+    def __init__(self, route: ToolCallRoute, raise_level: Callable[[bytes], Awaitable[None]]) -> None:
+        self._route = route
+        self._raise_level = raise_level
+
+    async def call(
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
+    ) -> Outcome:
+        if _LOG_LEVEL_KEY in (said := admitted.call.beside.get(META_MEMBER, b"")):
+            await self._raise_level(said)
+        return await self._route.call(admitted, progress, peer)
+
+    def close(self) -> None:
+        self._route.close()
 
 
 class McpConnection:
@@ -52,12 +70,23 @@ class McpConnection:
         self.in_flight = tickets.in_flight
         self._log_level_index: int | None = None
         self.protocol_version = session.protocol_version
-        self.header_maps: Mapping[str, HeaderMap] = {}
-        self._calls: ToolCallRoute = (
-            SessionToolCalls(self._send_request, self.protocol_version, tickets)
+        self._header_maps: dict[str, HeaderMap] = {}
+        route = (
+            SessionToolCalls(self._send_request, self.protocol_version, tickets, self._header_maps)
             if wire.open_calls is None
-            else wire.open_calls(self.protocol_version)
+            else wire.open_calls(self.protocol_version, self._header_maps)
         )
+        self.calls: ToolCallRoute = LogLevelCalls(route, self._raise_log_level) if self._takes_log_level else route
+
+    def set_header_maps(self, header_maps: HeaderMaps) -> None:
+        """Of the tools that were listed last."""
+        self._header_maps.clear()
+        self._header_maps.update(header_maps)
+
+    @property
+    def _takes_log_level(self) -> bool:
+        capabilities = self._session.server_capabilities
+        return not self.is_modern and capabilities is not None and capabilities.logging is not None
 
     @property
     def is_modern(self) -> bool:
@@ -99,29 +128,9 @@ class McpConnection:
     async def list_page(self, cursor: str | None) -> JsonObject:
         return await self._send_request("tools/list", {} if cursor is None else {"cursor": cursor})
 
-    def call(
-        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
-    ) -> Coroutine[Any, Any, Outcome]:
-        """Raises `MCPError`, `TimeoutError` and `Unsendable`. Cancelled, it tells the server to stop."""
-        wanted = self.header_maps.get(admitted.tool.id.name)
-        if not self.is_modern and _LOG_LEVEL_KEY in (said := admitted.call.beside.get(META_MEMBER, b"")):
-            return self._call_with_log_level(said, admitted, progress, peer, wanted)
-        return self._calls.call(admitted, progress, peer, wanted)
-
-    async def _call_with_log_level(
-        self,
-        said: bytes,
-        admitted: AdmittedCall,
-        progress: Progress | None,
-        peer: ClientPeer | None,
-        wanted: HeaderMap | None,
-    ) -> Outcome:
-        await self._raise_log_level(said)
-        return await self._calls.call(admitted, progress, peer, wanted)
-
     def close(self) -> None:
         """Those who wait for an answer are told that there will be none."""
-        self._calls.close()
+        self.calls.close()
 
     async def watch_lists(self, opened: Callable[[], None]) -> bool:
         """Keep a subscription open until it ends. False when the server has none to give."""
@@ -155,9 +164,6 @@ class McpConnection:
 
         It keeps one level for all of us, so it is the lowest that anyone wanted; who wants less is told less by us.
         """
-        capabilities = self._session.server_capabilities
-        if capabilities is None or capabilities.logging is None:
-            return
         wanted = requested_log_level(meta)
         if wanted is None or (self._log_level_index is not None and LOG_LEVELS.index(wanted) >= self._log_level_index):
             return

@@ -94,8 +94,9 @@ class Authorization(Protocol):
         """The one that a person signs in to."""
         ...
 
+    @property
     def headers(self) -> Mapping[str, str]:
-        """For the next request, at once and without waiting; empty while nobody is signed in."""
+        """For the next request: another object after each change, and empty while nobody is signed in."""
         ...
 
     async def handle_unauthorized(self, sent: Mapping[str, str] | None = None, challenge: str = "") -> bool:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import anyio
@@ -40,7 +40,9 @@ class McpServerError(Exception):
 class ConnectionLoss:
     """That a connection is over, and why. The first reason stays, because the others follow from it."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_loss: Callable[[], None] | None = None) -> None:
+        """`on_loss` is called as soon as the reason is known."""
+        self._on_loss = on_loss
         self._event = anyio.Event()
         self._is_closing = False
         self.why: str | None = None
@@ -49,6 +51,8 @@ class ConnectionLoss:
         if self.why is None and not self._is_closing:
             self.why = why
             self._event.set()
+            if self._on_loss is not None:
+                self._on_loss()
 
     def begin_close(self) -> None:
         """From now on the connection ends because we end it, and that is no reason."""

@@ -120,14 +120,14 @@ class McpHttpClient(httpx2.AsyncClient):
         ours = self._authorization
         if ours is None:
             return await super().send(request, stream=True, **how)
-        sent = ours.headers()
+        sent = ours.headers
         request.headers.update(sent)
         response = await super().send(request, stream=True, **how)
         if response.status_code == HTTPStatus.UNAUTHORIZED and await ours.handle_unauthorized(
             sent, _challenge_header(response)
         ):
             await response.aclose()
-            request.headers.update(ours.headers())
+            request.headers.update(ours.headers)
             response = await super().send(request, stream=True, **how)
             if response.status_code == HTTPStatus.UNAUTHORIZED:
                 ours.mark_rejected(_challenge_header(response))

@@ -30,12 +30,17 @@ from pegboard.providers.mcp.errors import (
     format_seconds,
     is_connection_closed,
 )
-from pegboard.providers.mcp.fast.pending_requests import PendingRequests
 from pegboard.providers.mcp.http_client import sign_in_message
-from pegboard.providers.mcp.in_flight import FULL_SAMPLING, CallsInFlight, QuestionDispatcher, unused_callback
+from pegboard.providers.mcp.in_flight import (
+    FULL_SAMPLING,
+    CallsInFlight,
+    PendingRequests,
+    QuestionDispatcher,
+    unused_callback,
+)
 from pegboard.providers.mcp.resources import ServerResources
 from pegboard.providers.mcp.results import CLIENT_INFO
-from pegboard.providers.mcp.transport import McpTransport
+from pegboard.providers.mcp.transport import McpTransport, ToolCallRoute
 from pegboard.providers.mcp.transports.sse import open_sse
 from pegboard.providers.mcp.transports.stdio import open_stdio
 from pegboard.providers.mcp.transports.streamable_http import open_streamable_http
@@ -190,15 +195,11 @@ class ConnectionLifecycle:
         self._resources = library
         self._authorization = authorization
         self._change_event = CoalescingEvent()
-        self._loss = ConnectionLoss()
-        self._connection: McpConnection | None = None
+        self._loss = ConnectionLoss(self._take_no_calls)
+        self.calls: ToolCallRoute | None = None
+        """Of a connection that is open and listed."""
         self.was_opened = False
         """Whether the server answered our opening at all."""
-
-    @property
-    def connection(self) -> McpConnection | None:
-        """Open and listed, or None."""
-        return None if self._loss.why is not None else self._connection
 
     @property
     def end_reason(self) -> str | None:
@@ -207,6 +208,9 @@ class ConnectionLifecycle:
     def check_liveness(self) -> None:
         """Something failed that may mean the server is gone: listing will tell."""
         self._change_event.notify()
+
+    def _take_no_calls(self) -> None:
+        self.calls = None
 
     def end(self, why: str) -> None:
         """Take no more calls. Whoever runs this life cancels it."""
@@ -240,7 +244,8 @@ class ConnectionLifecycle:
                         tasks.start_soon(self._resources.serve, connection)
                         self._publish_tools(connection, found)
                         opening.deadline = math.inf
-                        self._connection = connection
+                        if self._loss.why is None:
+                            self.calls = connection.calls
                         tasks.start_soon(self._relist_on_change, connection)
                         if self._authorization is not None:
                             tasks.start_soon(self._stay_signed_in, connection, self._authorization)
@@ -264,7 +269,7 @@ class ConnectionLifecycle:
         return f"failed in an unforeseen way ({type(error).__name__}); the gateway's log has the details"
 
     def _publish_tools(self, connection: McpConnection, found: ToolListResult) -> None:
-        connection.header_maps = found.header_maps
+        connection.set_header_maps(found.header_maps)
         self._on_tools(found)
 
     async def _relist_on_change(self, connection: McpConnection) -> None:

@@ -233,10 +233,10 @@ class McpServerProvider:
 
     async def _call_now(self, admitted: AdmittedCall, progress: Progress | None, peer: ClientPeer | None) -> Outcome:
         life = self._lifecycle
-        if life is None or (connection := life.connection) is None:
+        if life is None or (calls := life.calls) is None:
             return ProviderFailure(self._absence_reason(), may_have_run=False)
         try:
-            return await connection.call(admitted, progress, peer)
+            return await calls.call(admitted, progress, peer)
         except UnsendableArgumentsError as problem:
             return ProviderFailure(f"{self.source} was not asked: {problem}", may_have_run=False)
         except MCPError as error:

@@ -12,6 +12,9 @@ from pegboard.ports.providers import ClientPeer, Progress
 HeaderMap: TypeAlias = Mapping[tuple[str, ...], str]
 """Which arguments a tool wants repeated in HTTP headers, by their path in the arguments."""
 
+HeaderMaps: TypeAlias = Mapping[str, HeaderMap]
+"""By the name of the tool; those of the list that is valid now."""
+
 Streams: TypeAlias = TransportStreams
 
 
@@ -19,11 +22,7 @@ class ToolCallRoute(Protocol):
     """A way to call the tools of a server."""
 
     async def call(
-        self,
-        admitted: AdmittedCall,
-        progress: Progress | None,
-        peer: ClientPeer | None,
-        wanted: HeaderMap | None = None,
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
     ) -> Outcome:
         """Raises `MCPError` for an error answer, `TimeoutError` when there is none in time, and `Unsendable`.
         Cancelled, it tells the server to stop."""
@@ -37,5 +36,5 @@ class ToolCallRoute(Protocol):
 class McpTransport(NamedTuple):
     incoming: ReadStream[SessionMessage | Exception]
     outgoing: WriteStream[SessionMessage]
-    open_calls: Callable[[str], ToolCallRoute] | None = None
+    open_calls: Callable[[str, HeaderMaps], ToolCallRoute] | None = None
     """The shorter way, once the protocol's version is known; None where calls go through the session."""

@@ -13,6 +13,7 @@ import msgspec
 
 from pegboard.config.keys.features import ModelServerSettings
 from pegboard.core.json.values import Json, JsonObject
+from pegboard.http_parsing import EventStreamParser, EventTooLargeError
 from pegboard.ports.models import (
     ModelFault,
     ModelServerError,
@@ -160,58 +161,12 @@ def _arguments_text(value: Json) -> str:
 
 MAX_EVENT_BYTES: Final = 16_000_000
 """Bytes of one event: a whole message in one is read, an endless one is not."""
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-"""Which may stand before the first event and means nothing."""
-_LINE_END: Final = re.compile(rb"\r\n|\n|\r(?!\Z)")
-"""Of a line. A lone \\r at the end may be the first half of one."""
 
 
-class EventTooLongError(Exception):
-    """An event that does not end."""
-
-
-class EventSplitter:
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-        self._search_start = 0
-        self._lines: list[bytes] = []
-        """Of an event whose data is not whole."""
-        self._size = 0
-        self._is_first = True
-
-    def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Each event's data, as soon as it is whole: servers write one line for each, and some leave out the blank line
-        after it."""
-        self._buffer += chunk
-        while (end := _LINE_END.search(self._buffer, self._search_start)) is not None:
-            line = bytes(self._buffer[: end.start()])
-            del self._buffer[: end.end()]
-            self._search_start = 0
-            yield from self._read_line(line)
-        # A half of a line's end is looked at again.
-        self._search_start = max(0, len(self._buffer) - 1)
-        if len(self._buffer) + self._size > MAX_EVENT_BYTES:
-            raise EventTooLongError(f"with an event of more than {MAX_EVENT_BYTES // 1_000_000} MB")
-
-    def _read_line(self, line: bytes) -> Iterator[bytes]:
-        if self._is_first:
-            line, self._is_first = line.removeprefix(_BYTE_ORDER_MARK), False
-        if not line and self._lines:
-            yield self._take_event()
-        elif line.startswith(b"data:") and (data := line[5:].strip()):
-            self._lines.append(data)
-            self._size += len(data)
-            # Of one line by itself only: to try all of them again with each would take ever longer.
-            if len(self._lines) == 1 and _is_whole(data):
-                yield self._take_event()
-
-    def _take_event(self) -> bytes:
-        taken, self._lines, self._size = b"\n".join(self._lines), [], 0
-        return taken
-
-
-def _is_whole(data: bytes) -> bool:
-    """Whether nothing can follow. What is no JSON and does not look like a part of any is told at once."""
+def is_whole_event(line: bytes) -> bool:
+    """Whether nothing can follow this line of an event: some servers leave out the blank line after it. What is no JSON
+    and does not look like a part of any is told at once."""
+    data = line.strip()
     if not data.startswith((b"{", b"[")) or data == b"[DONE]":
         return True
     try:
@@ -412,13 +367,14 @@ class OpenAiServer:
             yield piece
 
     async def _read_stream(self, answer: "httpx2.Response", address: _Address) -> AsyncGenerator[Piece, None]:
-        events, pieces, told, size = EventSplitter(), PieceParser(), PieceFilter(address.filters.answers), 0
+        events, pieces = EventStreamParser(MAX_EVENT_BYTES, is_whole_event), PieceParser()
+        told, size = PieceFilter(address.filters.answers), 0
         try:
             async for chunk in answer.aiter_bytes():
                 size += len(chunk)
                 if size > MAX_ANSWER_BYTES:
                     raise self._invalid_answer_error(f"with more than {MAX_ANSWER_BYTES // 1_000_000} MB")
-                for event in events.feed(chunk):
+                for event in filter(None, (found.text.strip() for found in events.feed(chunk))):
                     if event == b"[DONE]":
                         if not pieces.has_begun:
                             raise self._interrupted_error("it says that it is done and has said nothing")
@@ -432,7 +388,10 @@ class OpenAiServer:
                         )
                     for piece in told.filter_pieces(pieces.parse_event(value)):
                         yield piece
-        except (EventTooLongError, InvalidAnswerError) as error:
+        except EventTooLargeError:
+            told_size = f"with an event of more than {MAX_EVENT_BYTES // 1_000_000} MB"
+            raise self._invalid_answer_error(told_size) from None
+        except InvalidAnswerError as error:
             raise self._invalid_answer_error(str(error)) from None
         if not pieces.has_ended:
             raise self._interrupted_error("the stream ended in the middle of the message")

@@ -13,19 +13,25 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.protocols.http import httptools_impl as uvicorn
 
-from pegboard.surfaces.http.fast_path import (
-    MAX_BODY_BYTES,
-    FastPathHandler,
-    HeaderPairs,
-    InFlightRequest,
-    RequestHead,
-    RequestHeadCache,
-)
+from pegboard.http_parsing import HeadCache
+from pegboard.ports.fast_path import FastPathHandler, HeaderPairs, InFlightRequest, RequestHead
 from pegboard.surfaces.http.limits import ConnectionLimits
 
 if TYPE_CHECKING:
     from starlette.types import Message, Send
     from uvicorn._types import ASGI3Application, ASGISendEvent, HTTPResponseStartEvent, HTTPScope
+
+
+MAX_BODY_BYTES: Final = 65_536
+"""Bytes of a body that the fast path waits for. A larger one is worth the longer way."""
+MAX_CACHED_HEADS: Final = 512
+
+
+class RequestHeadCache(HeadCache[RequestHead]):
+    """Of requests that the fast path took."""
+
+    def __init__(self) -> None:
+        super().__init__(MAX_CACHED_HEADS)
 
 
 # One answer of uvicorn's, written in one go where it is whole.
@@ -528,6 +534,8 @@ class HttpProtocol(StrictHttpProtocol):
         if known is None:
             return False
         head, begins, length = known
+        if length > MAX_BODY_BYTES:
+            return False
         missing = begins + length - len(data)
         if missing == 0:
             self._cancel_wait()

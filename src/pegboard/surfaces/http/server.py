@@ -13,9 +13,9 @@ import anyio
 import uvicorn
 from anyio.abc import TaskGroup
 
-from pegboard.surfaces.http.fast_path import FastPathHandler, RequestHeadCache
+from pegboard.ports.fast_path import FastPathHandler
 from pegboard.surfaces.http.limits import ConnectionLimits as ConnectionLimits
-from pegboard.surfaces.http.protocol import close_overdue, protocol_factory
+from pegboard.surfaces.http.protocol import RequestHeadCache, close_overdue, protocol_factory
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp

@@ -66,7 +66,7 @@ class SdkCalls:
         level = (
             requested_log_level(_meta(ctx).get(LOG_LEVEL_META_KEY))
             if modern
-            else self._log_levels.level_of(exchange.session)
+            else self._log_levels.get(exchange.session)
         )
         call = self.build_call(ctx, params, exchange, presentation, level)
         assert ctx.request_id is not None

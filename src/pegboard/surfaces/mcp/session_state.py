@@ -67,23 +67,17 @@ NO_LOGS: Final = "none"
 MAX_SESSIONS: Final = 10_000
 
 
-class LogLevels:
+class LogLevels(OrderedDict[str | None, str]):
     """The levels that sessions of the handshake era set. `None` is the only session of a pipe."""
 
-    def __init__(self) -> None:
-        self._levels: OrderedDict[str | None, str] = OrderedDict()
-
     def set_level(self, session: str | None, level: str) -> None:
-        self._levels[session] = level
-        self._levels.move_to_end(session)
-        while len(self._levels) > MAX_SESSIONS:
-            self._levels.popitem(last=False)
-
-    def level_of(self, session: str | None) -> str | None:
-        return self._levels.get(session)
+        self[session] = level
+        self.move_to_end(session)
+        while len(self) > MAX_SESSIONS:
+            self.popitem(last=False)
 
     def forget(self, session: str | None) -> None:
-        self._levels.pop(session, None)
+        self.pop(session, None)
 
 
 def meets_level(params: Mapping[str, Json], level: str | None) -> bool:

@@ -11,12 +11,18 @@ from anyio.abc import TaskGroup
 from mcp_types import INVALID_PARAMS
 
 from pegboard.core.json.values import JsonObject
+from pegboard.http_parsing import EventStreamParser, ServerSentEvent
 from pegboard.ports.providers import PeerRequestError
-from pegboard.providers.mcp.fast.connection import EVENT_STREAM_TYPE, EventStreamParser, HttpReply, ServerSentEvent
-from pegboard.providers.mcp.fast.pending_requests import PendingRequest, PendingRequests
+from pegboard.providers.mcp.fast.connections import EVENT_STREAM_TYPE, HttpReply
 from pegboard.providers.mcp.fast.response import DECODE_ERRORS, ServerMessage, try_decode_message
-from pegboard.providers.mcp.in_flight import MAX_OPEN_QUESTIONS, NOTIFICATION_METHODS, CallsInFlight
-from pegboard.providers.mcp.messages import LARGE_MESSAGE_BYTES, begins_with_method
+from pegboard.providers.mcp.in_flight import (
+    MAX_OPEN_QUESTIONS,
+    NOTIFICATION_METHODS,
+    CallsInFlight,
+    PendingRequest,
+    PendingRequests,
+)
+from pegboard.providers.mcp.messages import LARGE_MESSAGE_BYTES, MAX_MESSAGE_BYTES, begins_with_method
 
 
 class StreamEnd:
@@ -61,7 +67,7 @@ class CallEventStream:
         self._pending = tickets
         self._forward_to_session = forward
         self._questions = asks
-        self._parser = EventStreamParser()
+        self._parser = EventStreamParser(MAX_MESSAGE_BYTES)
         self.event_count = 0
 
     @property
@@ -75,7 +81,7 @@ class CallEventStream:
 
     def restart(self) -> "CallEventStream":
         """For a stream that goes on where the last one ended."""
-        before, self._parser = self._parser, EventStreamParser()
+        before, self._parser = self._parser, EventStreamParser(MAX_MESSAGE_BYTES)
         self._parser.last_event_id, self._parser.retry_s = before.last_event_id, before.retry_s
         return self
 

@@ -18,16 +18,15 @@ from pegboard.core.calls.call import AdmittedCall, Outcome
 from pegboard.ports.providers import ClientPeer, Progress
 from pegboard.providers.mcp.credentials import Authorization
 from pegboard.providers.mcp.errors import CONNECTION_BROKEN, HTTP_STATUS_BASE, UNUSABLE_ANSWER
-from pegboard.providers.mcp.fast.connection import EVENT_STREAM_TYPE, HttpConnection, HttpReply
+from pegboard.providers.mcp.fast.connections import EVENT_STREAM_TYPE, HttpConnection, HttpConnectionPool, HttpReply
 from pegboard.providers.mcp.fast.event_stream import CallEventStream, ForwardMessage, QuestionForwarder, StreamEnd
-from pegboard.providers.mcp.fast.pending_requests import PendingRequest, PendingRequests
-from pegboard.providers.mcp.fast.pool import HttpConnectionPool
 from pegboard.providers.mcp.fast.requests import CallEncoder, RequestHeadEncoder
 from pegboard.providers.mcp.fast.response import read_outcome, read_outcome_now
 from pegboard.providers.mcp.fast.stdio import connection_closed_error
 from pegboard.providers.mcp.http_client import describe_http_status, sign_in_message
+from pegboard.providers.mcp.in_flight import PendingRequest, PendingRequests
 from pegboard.providers.mcp.messages import LARGE_MESSAGE_BYTES
-from pegboard.providers.mcp.transport import HeaderMap
+from pegboard.providers.mcp.transport import HeaderMaps
 
 log: Final = logging.getLogger(__name__)
 
@@ -50,6 +49,7 @@ class HttpToolCalls:
         tickets: PendingRequests,
         tasks: TaskGroup,
         *,
+        header_maps: HeaderMaps,
         forward: ForwardMessage,
         doubt: Callable[[], None],
         in_session: bool,
@@ -60,6 +60,7 @@ class HttpToolCalls:
         self._encoder = requests
         self._pending = tickets
         self._tasks = tasks
+        self._header_maps = header_maps if requests.is_modern else {}
         self._forward_to_session = forward
         self._suspect_loss = doubt
         self._in_session = in_session
@@ -69,22 +70,15 @@ class HttpToolCalls:
         self._is_closed = False
 
     async def call(
-        self,
-        admitted: AdmittedCall,
-        progress: Progress | None,
-        peer: ClientPeer | None,
-        wanted: HeaderMap | None = None,
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
     ) -> Outcome:
         call, name = admitted.call, admitted.tool.id.name
         ticket = self._pending.begin(progress, peer, call.principal)
         try:
             body = self._encoder.encode_call(name, call, ticket)
             size = sum(map(len, body))
-            params = (
-                mcp_param_headers(wanted, dict(call.arguments))
-                if wanted and self._encoder.is_modern
-                else NO_PARAM_HEADERS
-            )
+            wanted = self._header_maps.get(name)
+            params = mcp_param_headers(wanted, dict(call.arguments)) if wanted else NO_PARAM_HEADERS
             exchange = self._pool.take_idle() or await self._pool.acquire(ticket)
             reply = await self._send_on(ticket, exchange, self._request_pieces(name, params, body, size), size)
             if isinstance(reply, HttpReply) and reply.status == 401 and await self._renew_credentials(ticket, reply):

@@ -16,8 +16,8 @@ from pegboard.core.calls.call import ToolCall
 from pegboard.core.model.server import is_transport_header
 from pegboard.providers.mcp.credentials import Authorization
 from pegboard.providers.mcp.errors import NOT_SENT
-from pegboard.providers.mcp.fast.pending_requests import PendingRequest
 from pegboard.providers.mcp.http_client import UNSENDABLE_CHARACTERS
+from pegboard.providers.mcp.in_flight import PendingRequest
 from pegboard.providers.mcp.results import META_MEMBER, encode_arguments, forwarded_capabilities, request_meta
 
 # What is said to a server to call a tool, as bytes: all that stays the same from call to call is encoded once.
@@ -161,7 +161,7 @@ class RequestHeadEncoder:
         return b"GET " + self._path + b" HTTP/1.1\r\n" + self._header_lines(told) + b"\r\n"
 
     def _refresh_authorization(self) -> None:
-        if self._authorization is not None and (now := self._authorization.headers()) != self.authorization_headers:
+        if self._authorization is not None and (now := self._authorization.headers) is not self.authorization_headers:
             self.authorization_headers = now
             self._cache.clear()
 

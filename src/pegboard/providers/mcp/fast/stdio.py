@@ -12,7 +12,6 @@ from pegboard.core.calls.call import AdmittedCall, Outcome
 from pegboard.ports.providers import ClientPeer, Progress
 from pegboard.providers.mcp.errors import NOT_SENT
 from pegboard.providers.mcp.fast.event_stream import deliver_progress
-from pegboard.providers.mcp.fast.pending_requests import PendingRequest, PendingRequests
 from pegboard.providers.mcp.fast.requests import CallEncoder
 from pegboard.providers.mcp.fast.response import (
     OFF_LOOP_BYTES,
@@ -23,9 +22,8 @@ from pegboard.providers.mcp.fast.response import (
     split_plain_answer,
     try_decode_message,
 )
-from pegboard.providers.mcp.in_flight import handle_log_message
+from pegboard.providers.mcp.in_flight import PendingRequest, PendingRequests, handle_log_message
 from pegboard.providers.mcp.messages import LARGE_MESSAGE_BYTES, Line, OutputLineSplitter, answer_id_in
-from pegboard.providers.mcp.transport import HeaderMap
 
 _MAX_JOINED_BYTES: Final = 65_536
 _MAX_UNREAD_BYTES: Final = 4 * 1024 * 1024
@@ -43,11 +41,7 @@ class StdioToolCalls:
         kernel that costs as much as all the rest of a call."""
 
     async def call(
-        self,
-        admitted: AdmittedCall,
-        progress: Progress | None,
-        peer: ClientPeer | None,
-        wanted: HeaderMap | None = None,
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
     ) -> Outcome:
         ticket = self._pending.begin(progress, peer, admitted.call.principal)
         try:

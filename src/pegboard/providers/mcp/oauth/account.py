@@ -80,7 +80,7 @@ class OAuthAccount:
         self._store = SignInRecordStore(secrets, server)
         self._clock = clock
         self._oauth = OAuth()
-        self._record = SignInRecord("")
+        self._set_record(SignInRecord(""))
         self._lock = anyio.Lock()
         self._refusal: _AuthorizationRefusal | None = None
         self._challenge = Challenge()
@@ -120,10 +120,6 @@ class OAuthAccount:
             async with self._lock:
                 await self._renew()
 
-    def headers(self) -> Mapping[str, str]:
-        token = self._record.access_token
-        return {} if token is None else {"Authorization": f"Bearer {token}"}
-
     async def handle_unauthorized(self, sent: Mapping[str, str] | None = None, challenge: str = "") -> bool:
         arrived = anyio.current_time()
         async with self._lock:
@@ -137,9 +133,9 @@ class OAuthAccount:
 
     def _is_already_renewed(self, sent: Mapping[str, str] | None, arrived: float) -> bool:
         """Whether the refused headers are no longer ours. Of who does not say what was sent, the time must tell."""
-        if not self.headers():
+        if not self.headers:
             return False
-        return self._renewed_at > arrived - _IN_TRANSIT_S if sent is None else sent != self.headers()
+        return self._renewed_at > arrived - _IN_TRANSIT_S if sent is None else sent != self.headers
 
     def mark_rejected(self, challenge: str = "") -> None:
         self._record_refusal(challenge, _SignInLapse("the server does not take the last sign-in"))
@@ -273,7 +269,7 @@ class OAuthAccount:
             self._refusal = _AuthorizationRefusal(self._challenge, because)
         if isinstance(because, _SignInLapse):
             self._rejected_token = self._record.access_token or self._rejected_token
-            self._record = replace(self._record, tokens=None)
+            self._set_record(replace(self._record, tokens=None))
 
     async def _renew(self) -> _RenewalResult:
         """Whoever holds the turn. The caller may leave; the renewal goes on, or its token would be lost with it."""
@@ -351,8 +347,12 @@ class OAuthAccount:
         except SecretsUnavailable as error:
             raise McpServerError(f"was not signed in to, because that cannot be kept: {error}") from error
 
+    def _set_record(self, record: SignInRecord) -> None:
+        self._record, token = record, record.access_token
+        self.headers: Mapping[str, str] = {} if token is None else {"Authorization": f"Bearer {token}"}
+
     def _adopt(self, record: SignInRecord) -> None:
-        self._record = record
+        self._set_record(record)
         tokens, client = record.tokens, record.client
         secret = (
             *(() if tokens is None else (tokens.access_token, tokens.refresh_token)),

@@ -11,34 +11,33 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pegboard.core.calls.call import AdmittedCall, Outcome
 from pegboard.core.json.values import JsonObject
 from pegboard.ports.providers import ClientPeer, Progress
-from pegboard.providers.mcp.fast.pending_requests import PendingRequests, ProgressThrottle
 from pegboard.providers.mcp.fast.response import RAW_ANSWER_KEY, RawAnswer, read_outcome
-from pegboard.providers.mcp.in_flight import CallDeadline
+from pegboard.providers.mcp.in_flight import CallDeadline, PendingRequests, ProgressThrottle
 from pegboard.providers.mcp.results import encode_arguments, extra_params, outcome_of_result
-from pegboard.providers.mcp.transport import HeaderMap
+from pegboard.providers.mcp.transport import HeaderMaps
 
 SendSessionRequest = Callable[[str, dict[str, Any], Mapping[str, str], Progress | None], Awaitable[JsonObject]]
 
 
 class SessionToolCalls:
-    def __init__(self, ask: SendSessionRequest, protocol_version: str, tickets: PendingRequests) -> None:
+    def __init__(
+        self, ask: SendSessionRequest, protocol_version: str, tickets: PendingRequests, header_maps: HeaderMaps
+    ) -> None:
         self._send_request = ask
         self._version = protocol_version
         self._pending = tickets
+        self._header_maps = header_maps
 
     async def call(
-        self,
-        admitted: AdmittedCall,
-        progress: Progress | None,
-        peer: ClientPeer | None,
-        wanted: HeaderMap | None = None,
+        self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
     ) -> Outcome:
         name, arguments = admitted.tool.id.name, dict(admitted.call.arguments)
         encode_arguments(arguments)  # what cannot be sent would cost the SDK the connection
         headers: dict[str, str] = {}
         if self._version in MODERN_PROTOCOL_VERSIONS:
             headers = {MCP_NAME_HEADER: encode_header_value(name)}
-            headers |= mcp_param_headers(wanted, arguments) if wanted else {}
+            if (wanted := self._header_maps.get(name)) is not None:
+                headers |= mcp_param_headers(wanted, arguments)
         said = extra_params(admitted.call.beside, self._version, None if peer is None else peer.capabilities)
         deadline = CallDeadline(self._pending.timeout_s)
         steps = None if progress is None else ProgressThrottle(progress)

@@ -16,9 +16,9 @@ from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCRequest
 
 from pegboard.core.model.server import Http
+from pegboard.http_parsing import EventStreamParser, EventTooLargeError, ServerSentEvent
 from pegboard.providers.mcp.credentials import Authorization
 from pegboard.providers.mcp.errors import CONNECTION_BROKEN, HTTP_STATUS_BASE, ConnectionLoss, McpServerError
-from pegboard.providers.mcp.fast.connection import EventStreamParser, EventTooLargeError, ServerSentEvent
 from pegboard.providers.mcp.fast.response import SharedStreamCalls
 from pegboard.providers.mcp.http_client import McpHttpClient
 from pegboard.providers.mcp.in_flight import CallsInFlight, handle_log_message
@@ -72,7 +72,7 @@ async def open_sse(
 
 async def _parse_events(response: httpx2.Response) -> AsyncGenerator[ServerSentEvent]:
     """Raises `TooLarge`."""
-    events = EventStreamParser()
+    events = EventStreamParser(MAX_MESSAGE_BYTES)
     async for chunk in response.aiter_bytes():
         for event in events.feed(chunk):
             yield event

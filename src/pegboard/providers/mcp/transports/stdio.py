@@ -22,9 +22,9 @@ from pegboard.core.model.server import Stdio
 from pegboard.processes import child
 from pegboard.processes.child import ChildProcess, close_pipes, inherited_environment, read_chunk, start_child
 from pegboard.providers.mcp.errors import ConnectionLoss, McpServerError
-from pegboard.providers.mcp.fast.pending_requests import PendingRequests
 from pegboard.providers.mcp.fast.requests import CallEncoder
 from pegboard.providers.mcp.fast.stdio import CallLineHandler, LineTap, StdioToolCalls, connection_closed_error
+from pegboard.providers.mcp.in_flight import PendingRequests
 from pegboard.providers.mcp.messages import Line, McpMessageReader, OutputLineSplitter, UnsolicitedFilter, is_not_json
 from pegboard.providers.mcp.rate import TurnTimer
 from pegboard.providers.mcp.transport import McpTransport
@@ -139,7 +139,7 @@ async def open_stdio(
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pump)
             try:
-                yield McpTransport(read, write, lambda version: StdioToolCalls(pipe, CallEncoder(version), tickets))
+                yield McpTransport(read, write, lambda version, _: StdioToolCalls(pipe, CallEncoder(version), tickets))
             finally:
                 with anyio.CancelScope(shield=True):
                     loss.begin_close()

@@ -18,13 +18,13 @@ from mcp.shared.message import SessionMessage
 from pegboard.core.model.server import Http
 from pegboard.providers.mcp.credentials import Authorization
 from pegboard.providers.mcp.errors import McpServerError
+from pegboard.providers.mcp.fast.connections import HttpConnectionPool
 from pegboard.providers.mcp.fast.http import HttpToolCalls
-from pegboard.providers.mcp.fast.pending_requests import PendingRequests
-from pegboard.providers.mcp.fast.pool import HttpConnectionPool
 from pegboard.providers.mcp.fast.requests import CallEncoder, RequestHeadEncoder
 from pegboard.providers.mcp.http_client import McpHttpClient
+from pegboard.providers.mcp.in_flight import PendingRequests
 from pegboard.providers.mcp.messages import MAX_MESSAGE_BYTES, LargeMessageExchange, parse_message
-from pegboard.providers.mcp.transport import McpTransport, ToolCallRoute
+from pegboard.providers.mcp.transport import HeaderMaps, McpTransport, ToolCallRoute
 
 _MAX_QUEUED_MESSAGES: Final = 256
 
@@ -83,7 +83,7 @@ class _CallRoute:
         self._incoming = arriving
         self._authorization = authorization
 
-    def open_calls(self, protocol_version: str) -> ToolCallRoute:
+    def open_calls(self, protocol_version: str, header_maps: HeaderMaps) -> ToolCallRoute:
         url = self._client.final_url or httpx2.URL(self._server.url)
         requests = CallEncoder(protocol_version)
         session = None if requests.is_modern else self._client.session_id
@@ -95,6 +95,7 @@ class _CallRoute:
             requests,
             self._pending,
             self._tasks,
+            header_maps=header_maps,
             forward=self._forward_to_session,
             doubt=self._suspect_loss,
             in_session=session is not None,

@@ -29,16 +29,14 @@ from pegboard.surfaces.mcp.fast.messages import (
 )
 from pegboard.surfaces.mcp.fast.request_context import ClientQuestions, McpSession, RequestContext
 from pegboard.surfaces.mcp.fast.response import ResponseWriter
-from pegboard.surfaces.mcp.input_rounds import continue_with_input
+from pegboard.surfaces.mcp.input_rounds import STATE_KEY, continue_with_input
 from pegboard.surfaces.mcp.protocol import LOG_LEVEL_META_KEY, METHOD_NOT_FOUND, REQUEST_TIMEOUT, X_MCP_HEADER_KEY
 from pegboard.surfaces.mcp.results import CallOutcome
 from pegboard.surfaces.mcp.session_state import (
     CANCELLED_METHOD,
     LOG_MESSAGE_METHOD,
-    NO_LOGS,
     cancel_question,
     meets_level,
-    requested_log_level,
 )
 from pegboard.surfaces.mcp.wire import sanitize_object, sanitize_text
 
@@ -177,7 +175,7 @@ class FastPathCalls:
         if meta is None or (asked.context.modern and not self._matches_headers(asked, told.name, meta, arguments)):
             return None
         session = asked.session
-        level = None if session is None else self._state.log_levels.level_of(session.id)
+        level = None if session is None else self._state.log_levels.get(session.id)
         if level is not None:
             beside = {**beside, "_meta": _meta_with_log_level(meta.text, level)}
         elif meta.text:
@@ -199,7 +197,7 @@ class FastPathCalls:
     def execute(self, ready: PreparedCall, asked: ParsedRequest, reply: ResponseWriter) -> Awaitable[CallOutcome]:
         """A client of the handshake era may get an end that needs its answers first: see `answered`."""
         progress, client = self._client_channel(ready, asked, reply)
-        if asked.session is not None:
+        if asked.session is not None or (not ready.capabilities and STATE_KEY not in ready.call.beside):
             return self._gateway.caller.call(ready.call, asked.context.view, progress, client)
         assert self._state.pending_calls is not None, "The endpoint serves only while it runs."
         return self._state.pending_calls.call(ready.call, asked.context.view, progress, client)
@@ -215,13 +213,11 @@ class FastPathCalls:
         self, ready: PreparedCall, asked: ParsedRequest, reply: ResponseWriter
     ) -> tuple[Progress | None, HttpClientPeer]:
         """The ways back to the client while the call runs."""
-        session, meta = asked.session, ready.meta.meta
-        progress = None if meta.token is None else progress_notifier(reply, meta.token)
+        session, token = asked.session, ready.meta.meta.token
+        progress = None if token is None else progress_notifier(reply, token)
         if session is not None:
             return progress, HttpClientPeer(reply, ready.capabilities, session, session.questions, ready.log_level)
-        return progress, HttpClientPeer(
-            reply, ready.capabilities, ready.call.id, None, requested_log_level(meta.log_level) or NO_LOGS
-        )
+        return progress, HttpClientPeer(reply, ready.capabilities, ready.call.id, None, ready.meta.log_level)
 
     def _matches_headers(self, asked: ParsedRequest, name: str, meta: ParsedMeta, arguments: Arguments) -> bool:
         """Whether the headers of the 2026-07-28 era say what the body says. If not, the long road tells how not."""

@@ -3,17 +3,19 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum, auto
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
 
 from pegboard.core.calls.call import NeedsInput
 from pegboard.core.json.values import is_deeper_than
 from pegboard.gateway.gateway import Gateway
+from pegboard.ports.fast_path import RequestHead, ResponseSink
 from pegboard.surfaces.mcp.authentication import AUTHORIZATION, BearerAuthentication
 from pegboard.surfaces.mcp.endpoint_state import INTERNAL_ERROR_MESSAGE, SERVER_INFO, EndpointState
 from pegboard.surfaces.mcp.fast.calls import (
@@ -63,38 +65,7 @@ from pegboard.surfaces.mcp.request_checks import HttpRejection, RequestChecks
 from pegboard.surfaces.mcp.results import REQUEST_CANCELLED, BadCursor, cancelled_message
 
 if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Scope, Send
-
-
-# What the road needs of a request that came around ASGI, whoever listens.
-
-
-class FastPathHead(Protocol):
-    """What stands before the body."""
-
-    prepared_request: object
-    """Kept for the next request with the same head, by whoever listens."""
-
-    @property
-    def query(self) -> bytes: ...
-
-    @property
-    def raw_headers(self) -> Sequence[tuple[bytes, bytes]]: ...
-
-    @property
-    def headers(self) -> Mapping[bytes, bytes]:
-        """Those given, by name. If there are fewer of them, a name was given twice."""
-        ...
-
-
-class FastPathSink(Protocol):
-    """Where the answer goes."""
-
-    def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
-        """All of it at once, after these lines of headers, if that can be."""
-        ...
-
-    async def send(self, message: "Message") -> None: ...
+    from starlette.types import Receive, Scope, Send
 
 
 # Pages of `tools/list` as text: each tool encoded once, joined once for each list, and kept for the next who asks.
@@ -155,6 +126,7 @@ SESSION_HEADER: Final = b"mcp-session-id"
 METHOD_HEADER: Final = b"mcp-method"
 LENGTH_HEADER: Final = b"content-length"
 CALL_METHOD: Final = b"tools/call"
+LIST_METHOD: Final = b"tools/list"
 ENDPOINT_PATH: Final = b"/mcp"
 WHOLE_EXTENSION: Final = "pegboard.whole"
 """See the listening: what sends a whole answer in one go."""
@@ -172,6 +144,10 @@ _MIN_DEEP_BYTES: Final = 2 * _MAX_DEPTH
 """Bytes of the longest request that cannot be nested deeper."""
 
 
+_MAX_JOINED_BYTES: Final = 65_536
+"""Bytes of a page that is put together to be sent in one piece."""
+
+
 class FastPathOutcome(Enum):
     """How far a request came. A body that was read for nothing is handed back instead."""
 
@@ -182,10 +158,13 @@ class FastPathOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _PreparedHead:
-    """What a head means for as long as the principals stay the same."""
+    """What a head means on this board, until the next token ends."""
 
-    principals: object
+    board_revision: object
+    expires_at: datetime | None
     request: ParsedRequest
+    method: bytes | None
+    """The only one that a request with this head may ask for; `None` where the head names none."""
 
 
 class FastPath:
@@ -229,44 +208,79 @@ class FastPath:
         self._contexts.forget()
         self._authentication.forget_callers()
 
-    def try_handle(self, outlet: FastPathSink, head: FastPathHead, body: bytes) -> InboundRequest | None:
-        """A call that came whole and is plainly one: served without ASGI, which costs as much as the rest of it."""
-        meant = head.prepared_request
-        if not isinstance(meant, _PreparedHead) or meant.principals is not self._authentication.token_index.hashes:
-            meant = head.prepared_request = self._prepare_head(head)
-            if meant is None:
+    def try_handle(self, outlet: ResponseSink, head: RequestHead, body: bytes) -> InboundRequest | None:
+        """A call or a list that came whole and is plainly one: served without ASGI, which costs as much as the rest."""
+        prepared = head.prepared_request
+        if (
+            not isinstance(prepared, _PreparedHead)
+            or prepared.board_revision is not self._board.revision
+            or (prepared.expires_at is not None and self._gateway.clock() >= prepared.expires_at)
+        ):
+            prepared = head.prepared_request = self._prepare_head(head)
+            if prepared is None:
                 return None
-        asked = meant.request
+        asked = prepared.request
         session = asked.session
-        if not asked.context.is_valid_on(self._board) or not (session is None or self._sessions.is_open(session)):
+        if not (session is None or self._sessions.is_open(session)):
             return None
         if len(body) > _MIN_DEEP_BYTES and is_deeper_than(_MAX_DEPTH, body):
             return None
+        if prepared.method == LIST_METHOD:
+            return self._try_list(asked, body, outlet)
         try:
             request = read_request(body)
             id = encode_request_id(bytes(request.id))
         except UNREADABLE:
-            return None
+            return self._try_list(asked, body, outlet) if prepared.method is None else None
         if request.method != "tools/call" or request.jsonrpc != "2.0" or not id:
             return None
         ready = self._calls.prepare(asked, request.params)
         if ready is None:
             return None
-        ticket = InboundRequest(
-            None,
-            ResponseWriter(
-                outlet.send, NO_EXTRA_HEADERS if session is None else session.extra_headers, outlet.send_whole
-            ),
-        )
+        ticket = _inbound_request(session, outlet)
         self._supervisor.begin(ticket, self._execute_call(ready, id, asked, ticket))
         return ticket
 
-    def _prepare_head(self, head: FastPathHead) -> "_PreparedHead | None":
-        """`None` for whom the long road must look at first, or for what is no call."""
+    def _try_list(self, asked: ParsedRequest, body: bytes, outlet: ResponseSink) -> InboundRequest | None:
+        """A page of the tools as it was encoded before: nothing is waited for, unless the client reads slowly."""
+        if self._gateway.providers.has_caller_aware:
+            return None  # the tools may be listed for this caller first, and that takes time
+        try:
+            message = read_message(body)
+            id = encode_request_id(bytes(message.id))
+        except UNREADABLE:
+            return None
+        if message.method != "tools/list" or message.jsonrpc != "2.0" or not id:
+            return None
+        page = self._encoded_page(message, asked)
+        if page is None:
+            return None
+        ticket = _inbound_request(asked.session, outlet)
+        end = b"%b%b}" % (page.rest, id)
+        if len(page.text) > _MAX_JOINED_BYTES or not ticket.writer.try_send_whole(page.text + end):
+            self._supervisor.begin(ticket, self._send_page(page.text, end, ticket))
+        return ticket
+
+    async def _send_page(self, text: bytes, end: bytes, ticket: InboundRequest) -> None:
+        ticket.enter(Phase.WRITING)
+        try:
+            await ticket.writer.finish_in_parts(text, end)
+        except asyncio.CancelledError:
+            ticket.writer.abandon()
+            if not ticket.absorb_cancellation():
+                raise
+        finally:
+            self._supervisor.end(ticket)
+
+    def _prepare_head(self, head: RequestHead) -> "_PreparedHead | None":
+        """`None` for whom the long road must look at first, or for what is neither call nor list."""
         if len(head.headers) != len(head.raw_headers):
             return None
         profile = self._contexts.find_cached(head.query, head.raw_headers, head.headers)
-        if profile is None or (profile.modern and head.headers.get(METHOD_HEADER) != CALL_METHOD):
+        if profile is None or not profile.is_valid_on(self._board):
+            return None
+        method = head.headers.get(METHOD_HEADER, b"") if profile.modern else None
+        if method not in (None, CALL_METHOD, LIST_METHOD):
             return None
         session: McpSession | None = None
         if not profile.modern and (session := self._session(profile, head.headers)) is None:
@@ -274,7 +288,7 @@ class FastPath:
         asked = ParsedRequest(
             profile, session, self._without_own_token(head.headers), tool_named_in_headers(head.headers)
         )
-        return _PreparedHead(self._authentication.token_index.hashes, asked)
+        return _PreparedHead(self._board.revision, self._authentication.token_index.next_expiry, asked, method)
 
     def _session(self, profile: RequestContext, headers: Mapping[bytes, bytes]) -> McpSession | None:
         session = self._sessions.find(headers.get(SESSION_HEADER, b"").strip(b" \t"))
@@ -447,6 +461,11 @@ class FastPath:
     async def _write_page(self, page: EncodedToolPage, id: bytes, ticket: InboundRequest) -> None:
         ticket.enter(Phase.WRITING)
         await ticket.writer.finish_in_parts(page.text, b"%b%b}" % (page.rest, id))
+
+
+def _inbound_request(session: McpSession | None, outlet: ResponseSink) -> InboundRequest:
+    headers = NO_EXTRA_HEADERS if session is None else session.extra_headers
+    return InboundRequest(None, ResponseWriter(outlet.send, headers, outlet.send_whole))
 
 
 async def _is_too_deep(body: bytes) -> bool:

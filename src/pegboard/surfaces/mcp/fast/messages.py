@@ -19,7 +19,7 @@ from pegboard.surfaces.mcp.protocol import (
     ProtocolError,
 )
 from pegboard.surfaces.mcp.results import CallOutcome, result_of, with_envelope
-from pegboard.surfaces.mcp.session_state import client_text
+from pegboard.surfaces.mcp.session_state import NO_LOGS, client_text, requested_log_level
 from pegboard.surfaces.mcp.wire import MAX_DEPTH
 
 # What a request says, read no further than it must be: members that only pass through stay text.
@@ -165,6 +165,8 @@ class ParsedMeta:
     text: bytes
     """As it is passed on; empty where there was none."""
     client_name: str = ""
+    log_level: str = NO_LOGS
+    """From which level on a client of the 2026-07-28 era wants log messages."""
     extra_members: Mapping[str, bytes] = field(init=False)
     """The same as what a request says beside name and arguments, if that is all."""
 
@@ -198,7 +200,10 @@ class MetaCache:
             meta = read_meta(text)
             told = meta.client or {}
             known = ParsedMeta(
-                meta, normalize_json(text), client_text(told.get("name", ""), told.get("version", "")) if told else ""
+                meta,
+                normalize_json(text),
+                client_text(told.get("name", ""), told.get("version", "")) if told else "",
+                requested_log_level(meta.log_level) or NO_LOGS,
             )
         except UNREADABLE:
             return None

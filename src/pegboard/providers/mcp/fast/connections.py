@@ -1,110 +1,29 @@
-"""One HTTP connection to a server, with one request on it at a time.
+"""The HTTP connections to one server: one request on each at a time, kept from call to call, bounded in number.
 
 Whatever looks like an answer to something else (bytes after the answer, two lengths, a coding nobody asked for) costs
 the connection, so that no call ever gets another's answer.
+
+Some servers hang up after each answer without announcing it. A call sent on such a connection may or may not have run,
+and is never sent again, so a connection is used again only at a server that was seen to keep one.
 """
 
 import asyncio
+import ssl
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 
 import httptools
+import httpx2
 from mcp.shared.exceptions import MCPError
 
-from pegboard.providers.mcp.errors import CONNECTION_BROKEN, UNUSABLE_ANSWER
-from pegboard.providers.mcp.fast.pending_requests import PendingRequest
+from pegboard.http_parsing import EventTooLargeError, HeadCache
+from pegboard.providers.mcp.errors import CONNECTION_BROKEN, NOT_SENT, UNUSABLE_ANSWER
+from pegboard.providers.mcp.http_client import tls_context
+from pegboard.providers.mcp.in_flight import PendingRequest
 from pegboard.providers.mcp.messages import MAX_MESSAGE_BYTES
 from pegboard.providers.mcp.rate import SLICE_BYTES, TurnTimer
-
-# Server-sent events, cut out of a stream of bytes as they come and within bounds.
-
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True, slots=True)
-class ServerSentEvent:
-    kind: bytes
-    text: bytes
-
-
-class EventTooLargeError(Exception):
-    """An event longer than any message we take."""
-
-
-class EventStreamParser:
-    """Holds at most one unfinished event. `last` and `retry` are what the stream told so far for resuming it."""
-
-    def __init__(self, longest: int = MAX_MESSAGE_BYTES) -> None:
-        self._max_bytes = longest
-        self._unfinished: list[bytes] = []
-        self._size = 0
-        self._after_return = False
-        self._has_started = False
-        self._kind = b""
-        self._lines: list[bytes] = []
-        self.last_event_id: bytes | None = None
-        self.retry_s: float | None = None
-
-    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
-        """The events that are whole now. Raises `TooLarge`."""
-        chunk = self._normalize_newlines(chunk)
-        found: list[ServerSentEvent] = []
-        first, *rest = chunk.split(b"\n")
-        self._append(first)
-        for part in rest:
-            line = self._unfinished[0] if len(self._unfinished) == 1 else b"".join(self._unfinished)
-            self._unfinished.clear()
-            if line:
-                self._parse_field(line)
-            elif (event := self._finish_event()) is not None:
-                found.append(event)
-            self._append(part)
-        return found
-
-    def _normalize_newlines(self, chunk: bytes) -> bytes:
-        """A line may end in a return, a feed, or both; a chunk may end between the two."""
-        if not self._has_started and chunk:
-            self._has_started = True
-            chunk = chunk.removeprefix(_BYTE_ORDER_MARK)
-        if self._after_return and chunk:
-            self._after_return = False
-            chunk = chunk.removeprefix(b"\n")
-        if b"\r" in chunk:
-            self._after_return = chunk.endswith(b"\r")
-            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        return chunk
-
-    def _append(self, part: bytes) -> None:
-        if part:
-            self._unfinished.append(part)
-            self._size += len(part)
-            if self._size > self._max_bytes:
-                raise EventTooLargeError
-
-    def _parse_field(self, line: bytes) -> None:
-        name, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
-        match name:
-            case b"data":
-                self._lines.append(value)
-                return
-            case b"event":
-                self._kind = value
-            case b"id" if b"\0" not in value:
-                self.last_event_id = value or None
-            case b"retry" if value.isdigit() and len(value) < 9:
-                self.retry_s = int(value) / 1000
-        # Only what is held counts: comments keep a silent stream alive for days.
-        self._size -= len(line)
-
-    def _finish_event(self) -> ServerSentEvent | None:
-        text, kind = b"\n".join(self._lines), self._kind or b"message"
-        self._lines, self._kind, self._size = [], b"", 0
-        return ServerSentEvent(kind, text) if text else None
-
 
 LINGER_TIMEOUT_S: Final = 2.0
 """Seconds that a server has to end a response after its answer, until the connection is dropped."""
@@ -113,8 +32,7 @@ EVENT_STREAM_TYPE: Final = b"text/event-stream"
 _MAX_HEAD_BYTES: Final = 65_536
 _MAX_ERROR_BYTES: Final = 65_536
 _WRITELINES_BYTES: Final = 32_768
-_MAX_KNOWN_HEAD_BYTES: Final = 1_024
-_MAX_KNOWN_HEADS: Final = 256
+_MAX_CACHED_HEADS: Final = 256
 
 
 class HttpReply(NamedTuple):
@@ -125,41 +43,6 @@ class HttpReply(NamedTuple):
     body: bytes
     challenge: bytes = b""
     """What the server wants to see before it answers."""
-
-
-class ResponseHeadCache:
-    """Heads as they were written, of which the parser found that they announce JSON: but for the length and the date a
-    server writes the same one again and again. Only of plain answers after which the connection is kept."""
-
-    def __init__(self) -> None:
-        self._heads: set[bytes] = set()
-
-    def body_of(self, data: bytes) -> bytes | None:
-        """The body of a response that is there as a whole, if its head came before."""
-        parts = _split_head(data)
-        return None if parts is None or parts[0] not in self._heads else data[parts[1] :]
-
-    def remember(self, data: bytes) -> None:
-        """One that the parser has read."""
-        if (parts := _split_head(data)) is not None:
-            if len(self._heads) >= _MAX_KNOWN_HEADS:
-                self._heads.clear()
-            self._heads.add(parts[0])
-
-
-def _split_head(data: bytes) -> tuple[bytes, int] | None:
-    """A head without its length, and where it ends. `None` for what must be parsed, or is not whole."""
-    begins = data.find(b"\r\n\r\n", 0, _MAX_KNOWN_HEAD_BYTES) + 4
-    if begins < 4:
-        return None
-    at = data.find(b"\r\ncontent-length: ", 0, begins)
-    if at < 0 and (at := data.find(b"\r\nContent-Length: ", 0, begins)) < 0:
-        return None
-    at += 18
-    end = data.find(b"\r\n", at)
-    if data[at:end] != b"%d" % (len(data) - begins):
-        return None
-    return data[:at] + data[end:begins], begins
 
 
 class EventStreamListener(Protocol):
@@ -177,25 +60,9 @@ class EventStreamListener(Protocol):
 OpenListener: TypeAlias = Callable[[PendingRequest], EventStreamListener]
 
 
-class ConnectionOwner(Protocol):
-    """Where a connection belongs."""
-
-    @property
-    def heads(self) -> ResponseHeadCache: ...
-
-    @property
-    def origin(self) -> str: ...
-
-    def release(self, exchange: "HttpConnection") -> None: ...
-
-    def on_hang_up(self, exchange: "HttpConnection") -> None: ...
-
-    def forget(self, exchange: "HttpConnection") -> None: ...
-
-
 class HttpConnection(asyncio.Protocol):
-    def __init__(self, home: ConnectionOwner) -> None:
-        self._owner = home
+    def __init__(self, home: "HttpConnectionPool") -> None:
+        self._pool = home
         self._heads = home.heads
         self._parser = httptools.HttpResponseParser(self)
         self._request: PendingRequest | None = None
@@ -265,8 +132,8 @@ class HttpConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._clear_pending()
         if not self._is_dropped and (self._request is None or self._is_new):
-            self._owner.on_hang_up(self)
-        self._owner.forget(self)
+            self._pool.on_hang_up(self)
+        self._pool.forget(self)
         if self._request is None or self._answered:
             return
         if not self._in_head and self._length < 0 and not self._chunked and exc is None:
@@ -275,7 +142,7 @@ class HttpConnection(asyncio.Protocol):
             self._listener.end()
         else:
             how = "it closed the connection before it had answered" if exc is None else str(exc)
-            self._request.fail(MCPError(CONNECTION_BROKEN, f"broke the connection off at {self._owner.origin}: {how}"))
+            self._request.fail(MCPError(CONNECTION_BROKEN, f"broke the connection off at {self._pool.origin}: {how}"))
 
     def eof_received(self) -> bool:
         return False
@@ -283,10 +150,10 @@ class HttpConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._request is None:
             self.abort()  # bytes that nobody asked for
-        elif self._is_new and (whole := self._heads.body_of(data)) is not None:
+        elif self._is_new and (known := self._heads.find(data)) is not None and known[1] + known[2] == len(data):
             ticket, self._request = self._request, None
-            ticket.resolve(whole)
-            self._owner.release(self)
+            ticket.resolve(data[known[1] :])
+            self._pool.release(self)
         elif len(data) > SLICE_BYTES or self._unread_chunks:
             self._unread_chunks.append(memoryview(data))
             if self._rest_timer is None:
@@ -326,7 +193,7 @@ class HttpConnection(asyncio.Protocol):
         if self._complete:
             self._spoiled |= bool(self._unread_chunks)
             if is_first and self._is_cacheable_head and isinstance(data, bytes):
-                self._heads.remember(data)
+                self._heads.add(data, True)
             self._finish_response()
         elif self._head_size > _MAX_HEAD_BYTES:
             self._fail(f"its headers are longer than {_MAX_HEAD_BYTES // 1024} KiB")
@@ -424,7 +291,7 @@ class HttpConnection(asyncio.Protocol):
             self._linger_timer.cancel()
             self._linger_timer = None
         if self._keep and not self._spoiled and not self._transport.is_closing():
-            self._owner.release(self)
+            self._pool.release(self)
         else:
             self.abort()
 
@@ -443,3 +310,193 @@ class HttpConnection(asyncio.Protocol):
 
 
 _TOO_LONG_MESSAGE: Final = f"the answer is longer than {MAX_MESSAGE_BYTES // 1024 // 1024} MiB"
+
+
+# The pool: the connection used last is used first.
+
+MAX_CONNECTIONS: Final = 128
+"""Connections to one server. A further call waits until one is free."""
+
+MAX_QUEUED_CALLS: Final = 2_048
+"""Calls that may wait for a connection."""
+
+_CONNECT_TIMEOUT_S: Final = 15.0
+_MIN_CONNECT_TIME_S: Final = 0.1
+"""Seconds in which nobody can be expected to open a connection."""
+
+_MAX_IDLE_S: Final = 4.0
+"""Servers close idle connections after five seconds by widespread default: use none that old."""
+
+
+_TRIAL_S: Final = 0.02
+_LONG_TRIAL_S: Final = 1.0
+_MAX_TRIAL_S: Final = _MAX_IDLE_S / 2
+"""Seconds that a connection must stay open after an answer to show that the server keeps it: at first, when a server
+was seen to hang up, and at most."""
+
+_EARLY_HANG_UP_S: Final = 1.0
+"""Who hangs up so soon after an answer does so because of it, and not because nothing came for long."""
+
+
+class HttpConnectionPool:
+    """`doubt` is called when the server cannot be reached."""
+
+    def __init__(
+        self, url: httpx2.URL, doubt: Callable[[], None], most: int = MAX_CONNECTIONS, queue: int = MAX_QUEUED_CALLS
+    ) -> None:
+        self._suspect_loss = doubt
+        self._host = url.raw_host.decode("ascii")
+        self._port = url.port or (443 if url.scheme == "https" else 80)
+        self._tls: ssl.SSLContext | None = tls_context() if url.scheme == "https" else None
+        # Names the machine but not the whole address, which may hold a key.
+        self.origin = f"{url.scheme}://{url.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
+        self.heads = HeadCache[bool](_MAX_CACHED_HEADS)
+        """Of plain answers in JSON after which the connection is kept."""
+        self._max_connections = most
+        self._max_queued = queue
+        self._open: set[HttpConnection] = set()
+        self._opening_count = 0
+        self._idle: list[HttpConnection] = []
+        self.keeps_alive: bool | None = None
+        """Whether the server keeps connections after an answer. `None` before it was seen."""
+        self._trial_s = _TRIAL_S
+        self._on_trial: dict[HttpConnection, asyncio.TimerHandle] = {}
+        self._waiters: deque[asyncio.Future[HttpConnection | None]] = deque()
+        self._is_closed = False
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def size(self) -> int:
+        return len(self._open) + self._opening_count
+
+    @property
+    def _none_free_message(self) -> str:
+        return f"had no connection to {self.origin} free in time"
+
+    def take_idle(self) -> HttpConnection | None:
+        """A connection that is free now."""
+        while self._idle:
+            exchange = self._idle.pop()
+            if exchange.is_open and self._loop.time() - exchange.idle_since < _MAX_IDLE_S:
+                return exchange
+            exchange.abort()
+        return None
+
+    async def acquire(self, ticket: PendingRequest) -> HttpConnection:
+        """Wait for one, or open one. Raises `MCPError`: whatever fails here, nothing was sent."""
+        while not self._is_closed:
+            if (exchange := self.take_idle()) is not None:
+                return exchange
+            is_first_trial = self.keeps_alive is None and self._on_trial
+            if self.size < self._max_connections and not is_first_trial:
+                return await self._open_connection(ticket)
+            if self._on_trial and not is_first_trial:
+                next(iter(self._on_trial)).abort()
+            if len(self._waiters) >= self._max_queued:
+                raise MCPError(NOT_SENT, f"has {self._max_queued:,} calls waiting for a connection. Try again later")
+            waiting = ticket.new_future(self._loop)
+            self._waiters.append(waiting)
+            try:
+                handed: HttpConnection | None = await waiting
+            except TimeoutError:
+                raise MCPError(NOT_SENT, self._none_free_message) from None
+            except asyncio.CancelledError:
+                self._return_unused(waiting)
+                raise
+            if handed is not None and handed.is_open:
+                return handed
+        raise MCPError(NOT_SENT, "closed the connection before the call was sent")
+
+    def release(self, exchange: HttpConnection) -> None:
+        if self._is_closed:
+            exchange.abort()
+            return
+        exchange.idle_since = self._loop.time()
+        if not self.keeps_alive:
+            self._on_trial[exchange] = self._loop.call_later(self._trial_s, self._end_trial, exchange)
+            if self.keeps_alive is False:
+                self._wake_waiter(None)
+        elif not self._wake_waiter(exchange):
+            self._idle.append(exchange)
+
+    def on_hang_up(self, exchange: HttpConnection) -> None:
+        """The server closed a connection on which nothing of an answer had come."""
+        if exchange.idle_since and self._loop.time() - exchange.idle_since < _EARLY_HANG_UP_S:
+            self.keeps_alive = False
+            self._trial_s = min(max(2 * self._trial_s, _LONG_TRIAL_S), _MAX_TRIAL_S)
+            self._wake_all()
+
+    def forget(self, exchange: HttpConnection) -> None:
+        self._open.discard(exchange)
+        if (timer := self._on_trial.pop(exchange, None)) is not None:
+            timer.cancel()
+        if exchange in self._idle:
+            self._idle.remove(exchange)
+        self._wake_waiter(None)
+
+    def close(self) -> None:
+        self._is_closed = True
+        for exchange in tuple(self._open):
+            exchange.abort()
+        self._wake_all()
+
+    def _end_trial(self, exchange: HttpConnection) -> None:
+        del self._on_trial[exchange]
+        self.keeps_alive = True
+        self._idle.append(exchange)
+        self._wake_all()
+
+    async def _open_connection(self, ticket: PendingRequest) -> HttpConnection:
+        self._opening_count += 1
+        try:
+            exchange = await self._connect(ticket)
+        except BaseException:
+            self._opening_count -= 1
+            self._wake_waiter(None)
+            raise
+        self._opening_count -= 1
+        self._open.add(exchange)
+        if self._is_closed:
+            exchange.abort()
+        return exchange
+
+    async def _connect(self, ticket: PendingRequest) -> HttpConnection:
+        left = ticket.deadline - self._loop.time()
+        try:
+            async with asyncio.timeout(min(_CONNECT_TIMEOUT_S, max(left, 0.0))):
+                _, exchange = await self._loop.create_connection(
+                    lambda: HttpConnection(self), self._host, self._port, ssl=self._tls
+                )
+        except TimeoutError:
+            if left < _MIN_CONNECT_TIME_S:  # the wait for a connection took the time, and not the server
+                raise MCPError(NOT_SENT, self._none_free_message) from None
+            self._suspect_loss()
+            raise MCPError(NOT_SENT, f"did not answer in time at {self.origin}") from None
+        except OSError as error:
+            self._suspect_loss()
+            told = (error.strerror or str(error)).splitlines() or [""]
+            raise MCPError(NOT_SENT, f"cannot be reached at {self.origin}: {told[0][:300]}") from None
+        return exchange
+
+    def _wake_waiter(self, exchange: HttpConnection | None) -> bool:
+        """Hand a connection, or the room for a new one, to whoever waits longest."""
+        while self._waiters:
+            waiting = self._waiters.popleft()
+            if not waiting.done():
+                waiting.set_result(exchange)
+                return True
+        return False
+
+    def _wake_all(self) -> None:
+        """Let everybody look again."""
+        while self._wake_waiter(None):
+            pass
+
+    def _return_unused(self, waiting: "asyncio.Future[HttpConnection | None]") -> None:
+        """Whoever gave up waiting may have been handed a connection, or the room for one, in the same moment."""
+        if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
+            handed = waiting.result()
+            if handed is None or not handed.is_open:
+                self._wake_waiter(None)
+            else:
+                self.release(handed)
