@@ -17,7 +17,7 @@ from tests.servers.model import Character, ModelServer, Raw, Turn, echo, script
 from pegboard.config.keys.features import ModelServerSettings
 from pegboard.config.references import expander
 from pegboard.core.json.values import JsonObject
-from pegboard.http_parsing import EventStreamParser
+from pegboard.http_parsing import EventStreamParser, ServerSentEvent
 from pegboard.ports.models import (
     ModelFault,
     ModelServerError,
@@ -308,7 +308,7 @@ def test_events_are_the_same_however_they_are_cut() -> None:
 
 
 def test_a_blank_line_before_the_first_event_is_left_out() -> None:
-    assert [*EventSplitter().feed(b"\ndata: {}\n")] == [b"{}"]
+    assert EventStreamParser(1_000, is_whole_event).feed(b"\ndata: {}\n") == [ServerSentEvent(b"message", b"{}")]
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
