@@ -18,7 +18,6 @@ from pegboard.core.json.values import Json
 from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, WireName
 from pegboard.core.model.settings import CodeSettings
 from pegboard.gateway.gateway import Gateway
-from pegboard.surfaces.cli.api import Options
 
 ROOT: Final = Path(__file__).parents[2]
 MIRROR: Final = ("-m", "benchmarks.codemode.mirror")
@@ -36,12 +35,11 @@ async def gateway(arguments: Sequence[str], code: CodeSettings) -> AsyncIterator
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "pegboard.yaml"
         file.write_text(yaml.safe_dump(board(arguments)), "utf-8")
-        options = Options(config=file, data_dir=Path(folder) / "data")
-        settings = load_settings(options)
+        settings = load_settings(file)
         assert settings is not None
         # More than a file may allow, where a benchmark asks for it.
         chosen = replace(settings, declared=replace(settings.declared, code=code))
-        async with open_application(options, chosen, every_server, follow=False) as house:
+        async with open_application(Path(folder) / "data", chosen, every_server, follow=False) as house:
             assert await house.gateway.wait_until_started(60)
             yield house.gateway
 

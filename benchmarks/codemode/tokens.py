@@ -27,7 +27,6 @@ from pegboard.bootstrap.environment import every_server, load_settings
 from pegboard.core.model.settings import PresentationMode
 from pegboard.core.presentations.entries import estimate_tokens
 from pegboard.gateway.gateway import Gateway
-from pegboard.surfaces.cli.api import Options
 from pegboard.surfaces.mcp.presentations.registry import presentation_of
 from pegboard.surfaces.mcp.server import GatewayMcpServer
 
@@ -125,8 +124,7 @@ async def demo(folder: Path) -> AsyncIterator[Gateway]:
     """The demo's board, with notes on its desk."""
     os.environ["DESK_DIR"] = str(folder / "desk")
     os.environ.setdefault("PYTHON_FOR_DEMO", sys.executable)
-    options = Options(DEMO, folder / "data")
-    async with open_application(options, load_settings(options), every_server, follow=False) as house:
+    async with open_application(folder / "data", load_settings(DEMO), every_server, follow=False) as house:
         await house.gateway.wait_until_started(60)
         async with Client(InMemoryTransport(GatewayMcpServer(house.gateway).server)) as client:
             for number in range(NOTES):

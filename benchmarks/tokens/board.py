@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import anyio
 
+from pegboard.bootstrap.in_memory import InMemoryPolicyStore, NoAudit
 from pegboard.core.calls.call import AdmittedCall, Outcome, ProviderFailure
 from pegboard.core.model.catalogue import Listing, ProviderUp
 from pegboard.core.model.ids import ServerKey
@@ -14,7 +15,6 @@ from pegboard.core.model.tool import Tool
 from pegboard.core.model.toolset import Toolset
 from pegboard.core.policy.policy import DeclaredSettings
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.library.board import InMemoryPolicyStore, NoAudit
 from pegboard.ports.providers import ChangeCallback, ClientPeer, Progress
 
 _WRITTEN = DeclaredAt("benchmark", 1)

@@ -42,6 +42,9 @@ BREACHES = {
     "search/rank.py imports wall.prompts.building": "one-way",
     "tools/function.py imports wall.config.file": "one-way",
     "stray/page.py imports json": "one-way",
+    "bootstrap/application.py imports wall.library.board": "one-way",
+    "bootstrap/application.py imports wall.surfaces.cli.page": "root",
+    "library/board.py imports wall.providers.mcp.page": "library",
     "gateway/board.py imports wall.store.rows": "through-ports",
     "surfaces/cli/page.py imports wall.providers.mcp": "through-ports",
     "surfaces/mcp/page.py imports wall.surfaces.cli": "surfaces",
@@ -62,6 +65,7 @@ TREE = """
 def plant(folder: Path, breach: str | None) -> Path:
     """A package `wall` with our tree, at most one forbidden import, and our contracts rewritten to its name."""
     files = dict.fromkeys(TREE.split(), "")
+    files["bootstrap/launcher.py"] = "import wall.surfaces.cli.page\n"
     if breach:
         file, module = breach.split(" imports ")
         files[file] = f"import {module}\n"

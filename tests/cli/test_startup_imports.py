@@ -32,8 +32,8 @@ SERVE = f"""{REPORT}
 def ready(*args, **kwargs):
     write()
     os._exit(0)
-import pegboard.bootstrap.serve
-pegboard.bootstrap.serve.print_json = ready  # prints the endpoint once the gateway listens
+import pegboard.bootstrap.launcher
+pegboard.bootstrap.launcher.print_json = ready  # prints the endpoint once the gateway listens
 from pegboard.__main__ import main
 main()
 """

@@ -17,7 +17,6 @@ from tests.surfaces.mcp.workshop import Workshop
 
 from pegboard.bootstrap.application import Application, open_application
 from pegboard.config.settings import Settings, load_settings_file
-from pegboard.surfaces.cli.api import Options
 from pegboard.surfaces.mcp.endpoint import McpPaths
 
 PATIENCE = 60.0
@@ -37,9 +36,8 @@ async def housed(folder: Path, docspace: Mapping[str, object] | None, **more: ob
     config.write_text(yaml.safe_dump({**({} if docspace is None else {"docspace": dict(docspace)}), **more}))
     settings = load_settings_file(config)
     assert isinstance(settings, Settings), str(settings)
-    options = Options(config, folder / "data")
     with anyio.fail_after(PATIENCE):
-        async with open_application(options, settings, lambda key, id: True, follow=False) as house:
+        async with open_application(folder / "data", settings, lambda key, id: True, follow=False) as house:
             assert await house.gateway.wait_until_started(PATIENCE)
             yield house
 

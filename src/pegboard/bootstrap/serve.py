@@ -2,14 +2,11 @@
 
 import os
 import secrets
-import shutil
-import sys
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -17,22 +14,19 @@ from pegboard.bootstrap.application import Application, open_application
 from pegboard.bootstrap.environment import (
     ensure_data_directory,
     every_server,
-    fail_without_data_directory,
     handle_key,
-    load_settings,
     reference_folder,
+    unusable_data_directory,
 )
-from pegboard.bootstrap.features import report_databases
+from pegboard.bootstrap.errors import StartupError
 from pegboard.config import paths
-from pegboard.surfaces.cli.api import ApiClient, Options
-from pegboard.surfaces.cli.output import Exit, fail, print_json, print_progress
-from pegboard.surfaces.cli.snippets import announcement
 
 if TYPE_CHECKING:
     from socket import socket
 
     from starlette.types import ASGIApp
 
+    from pegboard.config.settings import Settings
     from pegboard.core.model.ids import PrincipalId
     from pegboard.core.model.selection import View
     from pegboard.gateway.access.authentication import OperatorAuthentication
@@ -113,59 +107,74 @@ def make_rest_api(house: "Application", endpoint: str | None, reception: "Operat
     return rest_app(house.gateway, about, reception, lambda: house.sign_in_service, lambda: house.installer)
 
 
-@asynccontextmanager
-async def in_process_api(house: "Application") -> AsyncIterator[ApiClient]:
-    import httpx2
-
-    from pegboard.gateway.access.authentication import OperatorAuthentication
-    from pegboard.gateway.access.tokens import TokenIndex, hash_token
-    from pegboard.surfaces.cli.client import HttpApiClient
-
+def in_process_api(house: "Application") -> tuple["ASGIApp", str]:
+    """The operator's API for one command, and the token that it takes."""
     token = secrets.token_urlsafe(32)
-    keys = TokenIndex(house.gateway.board, hash_token(token), house.gateway.clock, house.token_usage)
-    api = make_rest_api(
-        house,
-        None,
-        OperatorAuthentication(
-            keys, sessions=house.session_persistence.sessions, session_persistence=house.session_persistence
-        ),
-    )
-    async with httpx2.AsyncClient(
-        transport=httpx2.ASGITransport(api, raise_app_exceptions=False),
-        base_url="http://127.0.0.1",
-        headers={"authorization": f"Bearer {token}"},
-        trust_env=False,
-    ) as client:
-        yield HttpApiClient(client, "the gateway in this process", is_running=False)
+    return make_rest_api(house, None, make_operator_authentication(house, token)), token
 
 
 LOOPBACK: Final = "127.0.0.1"
 MAX_UPLOAD_REQUEST_BYTES: Final = 64 * 1024 * 1024
 """Bytes of one request to a DocSpace, which takes a file in pieces; the call brings all of it."""
 OPEN_TO_OTHERS: Final = (
-    "! Other machines can reach this address, and whoever reaches it can call every open tool. Put it behind something "
+    "Other machines can reach this address, and whoever reaches it can call every open tool. Put it behind something "
     "that asks who they are, or name them under principals in pegboard.yaml; a name of your own goes under "
     "gateway.allowed_hosts."
 )
 OPEN_TO_CALLERS: Final = (
-    "! Other machines can reach this address, and what they send, tokens included, travels in plain text. Put it "
+    "Other machines can reach this address, and what they send, tokens included, travels in plain text. Put it "
     "behind something that speaks TLS; a name of your own goes under gateway.allowed_hosts in pegboard.yaml."
 )
 
 
-async def serve(options: Options, as_json: bool, listened: Event) -> int:
+@dataclass(frozen=True)
+class ListeningGateway:
+    """A gateway that answers, and what a person is told about it."""
+
+    application: Application
+    endpoint: str
+    ui: str
+    login: str
+    """Opens the web UI with a session."""
+    has_chat: bool
+    is_open_to_others: bool
+    wait_until_finished: Callable[[], Awaitable[None]]
+
+    @property
+    def has_docspace(self) -> bool:
+        from pegboard.core.docspace.credentials import docspace_of
+
+        return docspace_of(self.application.gateway.board.policy) is not None
+
+    def warnings(self) -> Iterator[str]:
+        from pegboard.core.docspace.credentials import caller_credentials_warning
+
+        board = self.application.gateway.board
+        if self.is_open_to_others:
+            yield OPEN_TO_CALLERS if board.policy.requires_tokens else OPEN_TO_OTHERS
+        if (lends := caller_credentials_warning(board.policy)) is not None:
+            yield lends
+        yield from map(str, board.current_warnings())
+
+
+@asynccontextmanager
+async def open_listening_gateway(
+    data_dir: Path | None, settings: "Settings | None", host: str, port: int, *, is_open: bool
+) -> AsyncIterator[ListeningGateway]:
+    """Alone on its data directory, with every server and all surfaces. Raises a `StartupError`."""
     from pegboard.surfaces.http.server import ListenError, bind_socket
 
-    settings = load_settings(options)
-    with _lock_data_directory(ensure_data_directory(options)):
+    with _lock_data_directory(ensure_data_directory(data_dir)):
         try:
-            listener = bind_socket(options.host, options.port)
+            listener = bind_socket(host, port)
         except ListenError as error:
-            fail(Exit.FAILED, str(error))
+            raise StartupError(str(error)) from error
         with listener:
-            async with open_application(options, settings, every_server, follow=True, listens=True) as house:
-                await _listen(house, options.host, listener, as_json, listened)
-    return Exit.OK
+            async with (
+                open_application(data_dir, settings, every_server, follow=True, listens=True, is_open=is_open) as house,
+                _listen(house, host, listener) as listening,
+            ):
+                yield listening
 
 
 @contextmanager
@@ -174,21 +183,19 @@ def _lock_data_directory(directory: Path) -> Iterator[None]:
         try:
             alone = stack.enter_context(paths.acquire_lock(directory))
         except OSError as error:
-            fail_without_data_directory(directory, error)
+            raise unusable_data_directory(directory, error) from error
         if not alone:
             there = paths.read_address(directory)
             where = f" at {there.url} (process {there.pid})" if isinstance(there, paths.GatewayAddress) else ""
             told = f"a gateway runs{where} with the data directory {directory}"
-            fail(Exit.FAILED, f"{told}. Use that one, or choose another directory: --data-dir")
+            raise StartupError(f"{told}. Use that one, or choose another directory: --data-dir")
         yield
 
 
-async def _listen(house: Application, host: str, listener: "socket", as_json: bool, listened: Event) -> None:
-    from anyio import create_task_group, to_thread
+@asynccontextmanager
+async def _listen(house: Application, host: str, listener: "socket") -> AsyncIterator[ListeningGateway]:
+    from anyio import create_task_group
 
-    from pegboard.core.docspace.credentials import caller_credentials_warning, docspace_of
-    from pegboard.gateway.doctor import PRESENTATION_FIX, presentation_warning
-    from pegboard.surfaces.cli.startup_progress import print_health_changes, print_until_settled
     from pegboard.surfaces.http.limits import ConnectionLimits
     from pegboard.surfaces.http.router import HttpRouter, LazyApp
     from pegboard.surfaces.http.server import HttpServer, is_open_to_others, local_url
@@ -226,49 +233,20 @@ async def _listen(house: Application, host: str, listener: "socket", as_json: bo
         await stack.enter_async_context(mcp.lifespan())
         listening = await stack.enter_async_context(HttpServer(root, listener, stop_streams, mcp.fast_path, limits))
         house.sign_ins.set_base_url((house.settings and house.settings.gateway.url) or url)
-        listened.set()
         tasks = await stack.enter_async_context(create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(_load_rest, name="loading")
-        try:
-            if as_json:
-                print_json(
-                    {
-                        "endpoint": endpoint,
-                        "ui": f"{url}/ui/",
-                        "config": house.config_file,
-                        "dataDir": str(house.data_dir),
-                    },
-                    indent=None,
-                )
-            else:
-                program = shutil.which("pegboard") or str(Path(sys.executable).with_name("pegboard"))
-                board = {"chats": chat is not None, "docspace": docspace_of(house.gateway.board.policy) is not None}
-                print_progress(
-                    announcement(
-                        endpoint,
-                        f"{url}{reception.login_path()}",
-                        program,
-                        house.config_file,
-                        str(house.data_dir),
-                        **board,
-                    )
-                )
-            if is_open_to_others(listener):
-                print_progress(OPEN_TO_CALLERS if house.gateway.board.policy.requires_tokens else OPEN_TO_OTHERS)
-            if (lends := caller_credentials_warning(house.gateway.board.policy)) is not None:
-                print_progress(f"! {lends}")
-            for remark in house.gateway.board.current_warnings():
-                print_progress(f"! {remark}")
-            await print_until_settled(
-                house.gateway, print_progress, later="the others are tried again in the background"
-            )
-            await report_databases(house.gateway, print_progress)
-            if (costly := await to_thread.run_sync(presentation_warning, house.gateway.board)) is not None:
-                print_progress(f"! {costly} {PRESENTATION_FIX}")
-            await print_health_changes(house.gateway, print_progress, listening.wait_until_finished)
-        finally:
-            forget()
+        # Before connections are closed: nobody finds a gateway that ends.
+        stack.callback(forget)
+        yield ListeningGateway(
+            house,
+            endpoint,
+            f"{url}/ui/",
+            f"{url}{reception.login_path()}",
+            chat is not None,
+            is_open_to_others(listener),
+            listening.wait_until_finished,
+        )
 
 
 async def _load_rest() -> None:
@@ -345,24 +323,22 @@ def _stop_no_streams() -> None:
     """There are no streams to end."""
 
 
-def make_operator_authentication(house: Application, token: str, port: int) -> "OperatorAuthentication":
+def make_operator_authentication(house: Application, token: str, port: int = 0) -> "OperatorAuthentication":
+    """`port`: that of the listener whose browsers sign in."""
     from pegboard.gateway.access.attempts import TrustedProxies
     from pegboard.gateway.access.authentication import OperatorAuthentication
     from pegboard.gateway.access.tokens import TokenIndex, hash_token
 
     keys = TokenIndex(house.gateway.board, hash_token(token), house.gateway.clock, house.token_usage)
-    if house.settings is None:
-        return OperatorAuthentication(
-            keys, port, sessions=house.session_persistence.sessions, session_persistence=house.session_persistence
-        )
-    told = house.settings.gateway
+    persistence = house.session_persistence
+    told = house.settings.gateway if house.settings is not None and port else None
     return OperatorAuthentication(
         keys,
         port,
-        told.url,
-        TrustedProxies(told.proxies),
-        sessions=house.session_persistence.sessions,
-        session_persistence=house.session_persistence,
+        None if told is None else told.url,
+        TrustedProxies(() if told is None else told.proxies),
+        sessions=persistence.sessions,
+        session_persistence=persistence,
     )
 
 

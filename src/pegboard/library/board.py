@@ -1,21 +1,18 @@
 """A board in your own program: its functions as tools, with the same checks as behind MCP."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, assert_never
 from uuid import uuid4
 
-import anyio
-
-from pegboard.core.calls.activity import DecisionRecord
+from pegboard.bootstrap.environment import now
+from pegboard.bootstrap.in_memory import open_functions
 from pegboard.core.calls.call import (
     BadArguments,
     CallCancellation,
-    CallRecord,
     ConfirmationRefusal,
     LockedToolRefusal,
     NeedsInput,
@@ -35,7 +32,6 @@ from pegboard.core.model.ids import (
     LOCAL_PRINCIPAL,
     BadId,
     CallId,
-    PrincipalId,
     ProviderKey,
     ToolId,
     ToolsetId,
@@ -50,82 +46,17 @@ from pegboard.core.model.settings import PromptSettings
 from pegboard.core.model.tool import JsonSchema, OwnTools, PythonTool
 from pegboard.core.model.toolset import Toolset
 from pegboard.core.overrides.model import Override
-from pegboard.core.policy.policy import DeclaredSettings, PolicyDecisions
+from pegboard.core.policy.policy import DeclaredSettings
 from pegboard.core.presentations.builtins import describe_closed
 from pegboard.gateway.builtins import verdict_on_search
-from pegboard.gateway.gateway import Gateway, open_gateway
+from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.prompts import automatic_search
-from pegboard.ports.audit import (
-    ActivityBreakdown,
-    ActivityGroup,
-    ActivitySummary,
-    ActivityTotals,
-    AuditQuery,
-    AuditRow,
-    NewerPage,
-    OlderPage,
-    TimeBuckets,
-)
-from pegboard.ports.providers import Progress, Provider
-from pegboard.ports.stores import SavedVersion, StaleVersion
+from pegboard.ports.providers import Progress
 from pegboard.prompts.model import Model, model_facts
-from pegboard.providers.python.local import LocalTools
 from pegboard.tools import FunctionTool, describe_function
 
 if TYPE_CHECKING:
     from pegboard.prompts import BuiltPrompt
-
-
-# A policy and an audit that live as long as the program that opened them: nothing is written anywhere.
-
-
-class InMemoryPolicyStore:
-    def __init__(self) -> None:
-        self._decided = PolicyDecisions()
-
-    async def load(self) -> PolicyDecisions:
-        return self._decided
-
-    async def save(
-        self, before: PolicyDecisions, after: PolicyDecisions, *, by: PrincipalId, what: str, at: datetime
-    ) -> SavedVersion | StaleVersion:
-        if before.version != self._decided.version:
-            return StaleVersion(self._decided.version)
-        self._decided = after
-        return SavedVersion(after.version)
-
-    async def changes(self) -> AsyncIterator[None]:
-        await anyio.sleep_forever()
-        yield
-
-
-class NoAudit:
-    dropped_count = 0
-
-    def record(self, record: CallRecord) -> None:
-        """Nobody looks back."""
-
-    def record_decision(self, decision: DecisionRecord) -> None:
-        """Nobody looks back."""
-
-    async def page_before(self, query: AuditQuery) -> OlderPage:
-        return OlderPage((), None)
-
-    async def row(self, number: int) -> AuditRow | None:
-        return None
-
-    async def page_after(self, query: AuditQuery, after: int, wait: float = 0) -> NewerPage:
-        await anyio.sleep(wait)
-        return NewerPage((), after)
-
-    async def latest_number(self) -> int:
-        return 0
-
-    async def totals(self, query: AuditQuery, stretches: TimeBuckets, finding: Sequence[str]) -> ActivitySummary:
-        return ActivitySummary([ActivityTotals()] * stretches.count, ActivityTotals(), {}, is_whole=True)
-
-    async def breakdown(self, query: AuditQuery, whose: ActivityGroup, start: int = 0) -> ActivityBreakdown:
-        return ActivityBreakdown((), None, is_whole=True)
 
 
 _ORIGIN: Final = DeclaredAt("your program", 1)
@@ -233,7 +164,7 @@ class Board:
     ) -> ToolResult:
         """By the name that `tools` shows, or by the tool's id. Raises nothing for what goes wrong: it is told."""
         call = ToolCall(
-            CallId(uuid4().hex), WireName(name), dict(arguments or {}), LOCAL_PRINCIPAL, _now(), client="your program"
+            CallId(uuid4().hex), WireName(name), dict(arguments or {}), LOCAL_PRINCIPAL, now(), client="your program"
         )
         return _result(await self.gateway.caller.call(call, View(), progress))
 
@@ -259,7 +190,7 @@ async def open_board(**toolsets: Iterable[Callable[..., Any]]) -> AsyncIterator[
 
     Raises `NotAToolError`, `ValueError` for a name that cannot be, and `TypeError` for a toolset that is no list.
     """
-    providers: dict[ProviderKey, LocalTools] = {}
+    given: dict[ToolsetKey, dict[str, FunctionTool]] = {}
     servers: dict[ProviderKey, Server] = {}
     known: dict[ToolsetId, Toolset] = {}
     overrides: list[Override] = []
@@ -268,22 +199,18 @@ async def open_board(**toolsets: Iterable[Callable[..., Any]]) -> AsyncIterator[
         if isinstance(id, BadId):
             raise ValueError(f"{id.why}.")
         key = ToolsetKey(id)
-        made = _functions_by_name(text, functions)
+        given[key] = made = _functions_by_name(text, functions)
         own = OwnTools("", tuple(PythonTool(name, function.spec) for name, function in made.items()))
         servers[key] = Server(key, own, _ORIGIN, trust=Trust.OPEN, starts=StartWithGateway())
         known[id] = Toolset(id, _ORIGIN, user_mcp=False)
-        providers[key] = LocalTools(key, made, _now, servers[key].timeouts.call)
         overrides += [
             Override(id, ToolId(key, name), requires_confirmation=True, from_manifest=True)
             for name, function in made.items()
             if function.metadata.requires_confirmation
         ]
-
-    def provider_for(server: Server) -> Provider:
-        return providers[server.key]
-
-    declared = DeclaredSettings(servers=servers, toolsets=known, overrides=tuple(overrides))
-    async with open_gateway(declared, InMemoryPolicyStore(), NoAudit(), provider_for, _now) as gateway:
+    async with open_functions(
+        DeclaredSettings(servers=servers, toolsets=known, overrides=tuple(overrides)), given
+    ) as gateway:
         await gateway.wait_until_started(_STARTUP_WAIT_S)
         yield Board(gateway)
 
@@ -304,10 +231,6 @@ def _functions_by_name(toolset: str, functions: Iterable[Callable[..., Any]]) ->
 
 def _kind_text(given: object) -> str:
     return "one function" if callable(given) else f"of the type {type(given).__name__}"
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _result(ended: Outcome | Refusal) -> ToolResult:

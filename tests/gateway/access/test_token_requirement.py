@@ -25,7 +25,6 @@ from pegboard.gateway.access.token_requirement import TokenRequirement
 from pegboard.gateway.access.tokens import caller_token_hashes
 from pegboard.gateway.board import BoardState
 from pegboard.store.open import open_store
-from pegboard.surfaces.cli.api import Options
 from pegboard.surfaces.mcp.authentication import BearerAuthentication
 from pegboard.surfaces.mcp.request_checks import HttpRejection
 
@@ -154,7 +153,8 @@ async def is_local_interactive(
     config.write_text(yaml.safe_dump(dict(written)))
     settings = load_settings_file(config)
     assert isinstance(settings, Settings), str(settings)
-    options = Options(config, folder / data, is_open=open_again)
-    async with open_application(options, settings, lambda key, id: True, follow=False, listens=open_again) as house:
+    async with open_application(
+        folder / data, settings, lambda key, id: True, follow=False, listens=open_again, is_open=open_again
+    ) as house:
         await house.gateway.operator.reload()
         return house.gateway.board.policy.interactive_mark(LOCAL_PRINCIPAL).is_marked

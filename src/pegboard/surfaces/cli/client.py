@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import httpx2
@@ -14,6 +14,9 @@ from pegboard import __version__
 from pegboard.config import paths
 from pegboard.surfaces.cli.api import ApiResponse, Download, JsonBody, Options, Params, ServerFilter
 from pegboard.surfaces.cli.output import Exit, fail, print_progress, print_when_slow
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 CONNECT_TIMEOUT_S: Final = 15.0
 """Seconds. A gateway that is well tells its status in milliseconds, the first time in half a second of computing; on a
@@ -130,6 +133,17 @@ class HttpApiClient:
             told = f"{self._description} answered with HTTP {response.status_code} and no JSON."
             fail(Exit.UNREACHABLE, f"{told} Is another program at that address? See: pegboard doctor")
         return body
+
+
+@asynccontextmanager
+async def in_process_client(api: "ASGIApp", token: str) -> AsyncIterator[HttpApiClient]:
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(api, raise_app_exceptions=False),
+        base_url="http://127.0.0.1",
+        headers={"authorization": f"Bearer {token}"},
+        trust_env=False,
+    ) as client:
+        yield HttpApiClient(client, "the gateway in this process", is_running=False)
 
 
 @asynccontextmanager

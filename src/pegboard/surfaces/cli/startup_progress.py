@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 import anyio
+from anyio import to_thread
 
 from pegboard.core.model.catalogue import (
     Health,
@@ -15,7 +16,9 @@ from pegboard.core.model.catalogue import (
     ProviderUp,
 )
 from pegboard.core.model.ids import BuiltinKey, SourceKey
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.databases.lifecycle import DatabaseTools
+from pegboard.gateway.doctor import PRESENTATION_FIX, presentation_warning
 from pegboard.surfaces.cli.api import Printer
 
 SLACK_S: Final = 5.0
@@ -23,12 +26,44 @@ SLACK_S: Final = 5.0
 SLOW_S: Final = 3.0
 
 
-async def print_until_settled(gateway: Gateway, told: Printer, *, later: str) -> None:
+async def report_while_running(
+    board: BoardState, databases: DatabaseTools, told: Printer, ended: Callable[[], Awaitable[None]]
+) -> None:
+    """What a person sees of a gateway that listens, until it ends."""
+    await print_until_settled(board, told, later="the others are tried again in the background")
+    await _report_databases(databases, told)
+    if (costly := await to_thread.run_sync(presentation_warning, board)) is not None:
+        told(f"! {costly} {PRESENTATION_FIX}")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_print_continuously, board, told, name="lines about servers")
+        await ended()
+        tasks.cancel_scope.cancel()
+
+
+async def _report_databases(databases: DatabaseTools, told: Printer) -> None:
+    """Once, when the gateway starts: a database that cannot be asked is better known before somebody asks."""
+    toolbox = databases.toolbox
+    if toolbox is None or not toolbox.sources:
+        return
+    from pegboard.gateway.databases.source import run_database_checks
+
+    for check in await run_database_checks([*toolbox.sources.values()]):
+        id, schema = check.source.database.id, check.schema
+        if schema is not None:
+            tables = f"{len(schema.tables)} table{'' if len(schema.tables) == 1 else 's'}"
+            told(f"  ● database {id}: {schema.dialect.title}, {tables}")
+        else:
+            told(f"  ○ database {id} cannot be asked: {check.problem}")
+        for finding in check.findings:
+            told(f"! database {id}: {finding.message}")
+
+
+async def print_until_settled(board: BoardState, told: Printer, *, later: str) -> None:
     """Until every server has answered or failed once. `later` is told of those that have not done so in time."""
-    starts = [server.timeouts.start for server in gateway.board.policy.servers.values()]
+    starts = [server.timeouts.start for server in board.policy.servers.values()]
     heard: set[SourceKey] = set()
-    with anyio.move_on_after(max(starts, default=0.0) + SLACK_S), gateway.board.changes.subscribe() as bell:
-        while waiting := _print_news(gateway, heard, told):
+    with anyio.move_on_after(max(starts, default=0.0) + SLACK_S), board.changes.subscribe() as bell:
+        while waiting := _print_news(board, heard, told):
             with anyio.move_on_after(SLOW_S) as slow:
                 await bell.wait()
             if slow.cancelled_caught:
@@ -38,20 +73,13 @@ async def print_until_settled(gateway: Gateway, told: Printer, *, later: str) ->
     told(f"  … {later}")
 
 
-async def print_health_changes(gateway: Gateway, told: Printer, ended: Callable[[], Awaitable[None]]) -> None:
-    """From then on until the end: a line for each server that comes, falls, or is up again."""
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_print_continuously, gateway, told, name="lines about servers")
-        await ended()
-        tasks.cancel_scope.cancel()
-
-
-async def _print_continuously(gateway: Gateway, told: Printer) -> None:
-    known = {source: _health_text(listing.health) for source, listing in gateway.board.catalogue.listings.items()}
-    with gateway.board.changes.subscribe() as bell:
+async def _print_continuously(board: BoardState, told: Printer) -> None:
+    """A line for each server that comes, falls, or is up again."""
+    known = {source: _health_text(listing.health) for source, listing in board.catalogue.listings.items()}
+    with board.changes.subscribe() as bell:
         while True:
             await bell.wait()
-            listings = gateway.board.catalogue.listings
+            listings = board.catalogue.listings
             for source in [source for source in known if source not in listings]:
                 del known[source]
             for source, listing in listings.items():
@@ -78,10 +106,10 @@ def _health_text(health: Health) -> str | None:
             return None
 
 
-def _print_news(gateway: Gateway, heard: set[SourceKey], told: Printer) -> list[str]:
+def _print_news(board: BoardState, heard: set[SourceKey], told: Printer) -> list[str]:
     """Tells what is new; those that are still starting are what is left to wait for."""
     waiting: list[str] = []
-    for source, listing in gateway.board.catalogue.listings.items():
+    for source, listing in board.catalogue.listings.items():
         if source in heard or isinstance(source, BuiltinKey):
             continue
         if isinstance(listing.health, ProviderStart) and listing.health.attempt <= 1:
