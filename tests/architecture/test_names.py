@@ -96,6 +96,7 @@ SHARED_CLASSES = {"ToolContext": "toolsets of Covalt import it from the module t
 ENTRY_POINTS = {
     "__main__": "python -m pegboard",
     "providers.container.launch": "run by its path, without the package",
+    "providers.python.worker.main": "the program of a worker process, run by its name",
     "providers.python.worker.stand_ins.agno_toolset": "imported by toolsets under a name that is not ours",
     "store.migrations.env": "run by Alembic",
     "surfaces.cli.serve": "imported by its name when the command is used",

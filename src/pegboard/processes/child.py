@@ -199,6 +199,15 @@ class GroupLeader(Protocol):
     def terminate(self) -> None: ...
 
 
+def kill_group(process: GroupLeader) -> None:
+    """By force, with all that is still in its group, whether or not it has ended itself."""
+    with suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.terminate()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 def prevent_descriptor_inheritance() -> None:
     """What this process was started with is not for its children: uvloop passes on all that may be inherited."""
     for folder in ("/proc/self/fd", "/dev/fd"):

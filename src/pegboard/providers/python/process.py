@@ -2,15 +2,11 @@
 
 import asyncio
 import json
-import os
 import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, cast
 
@@ -19,22 +15,16 @@ import anyio
 from pegboard.core.model.tool import ToolSpec
 from pegboard.ports.providers import ClientPeer, DescribedTool, FunctionEntry, Progress
 from pegboard.processes import child
-from pegboard.processes.child import inherited_environment
+from pegboard.processes.child import inherited_environment, program_arguments
+from pegboard.processes.frames import Frame, FrameReader
 from pegboard.processes.output import SecretFilter
 from pegboard.providers.python.protocol import (
+    FRAME_HEADER,
+    MAX_BODY_BYTES,
     TOOL_INDEX,
-    Frame,
-    WorkerFrameError,
     WorkerFrameKind,
-    WorkerFrameReader,
     encode_frame,
 )
-
-_BOOT_CODE: Final = (
-    "import sys; sys.path += [path for path in sys.argv[1:] if path not in sys.path]; "
-    "from pegboard.providers.python.worker.main import main; main()"
-)
-"""The gateway's own packages come behind those of the toolset's environment, and wherever they lie at the moment."""
 
 _NEEDED_PACKAGES: Final = (
     *("pegboard", "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "typing_extensions"),
@@ -122,7 +112,7 @@ class PythonWorkerProcess(asyncio.SubprocessProtocol):
         """`hear` gets what it prints, `note` what a call says to its log."""
         self._on_output = hear
         self._on_log = note
-        self._frames = WorkerFrameReader()
+        self._frames = FrameReader(FRAME_HEADER, MAX_BODY_BYTES)
         self._erase = SecretFilter(())
         self._memory = 0
         self._last_output = b""
@@ -166,7 +156,8 @@ class PythonWorkerProcess(asyncio.SubprocessProtocol):
         with anyio.CancelScope(shield=True):
             await self._loop.subprocess_exec(
                 lambda: self,
-                *(str(setup.python), "-I", "-X", "utf8", "-c", _BOOT_CODE, *_import_paths()),
+                str(setup.python),
+                *program_arguments("pegboard.providers.python.worker.main", *_NEEDED_PACKAGES),
                 env=inherited_environment(),
                 cwd=str(setup.workspace or setup.folder),
                 start_new_session=True,
@@ -209,11 +200,7 @@ class PythonWorkerProcess(asyncio.SubprocessProtocol):
     def kill(self) -> None:
         """Now, with all it started."""
         self.is_retiring = True
-        with suppress(ProcessLookupError, PermissionError):
-            if sys.platform == "win32":
-                self._transport.kill()
-            else:
-                os.killpg(self.pid, signal.SIGKILL)
+        child.kill_group(self)
 
     async def stop(self, within: float = _STOP_TIMEOUT_S) -> None:
         """Until nothing is left of it: asked first, then by force."""
@@ -236,14 +223,14 @@ class PythonWorkerProcess(asyncio.SubprocessProtocol):
                 self._pause_log()
             return
         try:
-            for kind, number, body in self._frames.feed(data):
-                self._handle_frame((kind, number, body))
-        except (WorkerFrameError, ValueError, TypeError):
+            for frame in self._frames.feed(data):
+                self._handle_frame(frame)
+        except (ValueError, TypeError):
             self._on_output(b"The worker wrote to a pipe that is not its own, and was ended.\n")
             self.kill()
 
     def _handle_frame(self, taken: Frame) -> None:
-        kind, number, body = taken
+        (kind, number), body = taken
         if kind == WorkerFrameKind.RESULT or kind == WorkerFrameKind.CALL_FAILED:
             run = self.calls.pop(number, None)
             if run is not None:
@@ -259,6 +246,9 @@ class PythonWorkerProcess(asyncio.SubprocessProtocol):
             self._ready.set_result(body)
         elif kind == WorkerFrameKind.LOAD_FAILED and not self._ready.done():
             self._ready.set_exception(WorkerStartError(*json.loads(body)))
+        else:
+            # One that the gateway may send, at most.
+            WorkerFrameKind(kind)
 
     def _forward_message(self, run: WorkerCall, kind: int, said: list[object]) -> None:
         if kind == WorkerFrameKind.LOG:
@@ -303,10 +293,8 @@ class PythonWorkerProcess(asyncio.SubprocessProtocol):
         runs, self.calls = [*self.calls.values()], {}
         for run in runs:
             run.settle(f"{why} before it answered")
-        with suppress(ProcessLookupError, PermissionError):
-            if sys.platform != "win32":
-                # Whatever the worker started ends with it.
-                os.killpg(self.pid, signal.SIGKILL)
+        # Whatever the worker started ends with it.
+        child.kill_group(self)
         self._transport.close()
         self.on_exit(self)
 
@@ -314,16 +302,6 @@ class PythonWorkerProcess(asyncio.SubprocessProtocol):
         if self.returncode == -signal.SIGABRT and _OUT_OF_MEMORY.search(self._last_output) is not None:
             return f"ran out of the memory it may use ({self._memory // _MIB} MB)"
         return _describe_exit_code(self.returncode)
-
-
-@cache
-def _import_paths() -> Sequence[str]:
-    """Where the worker program and what it needs lie. Elsewhere on our own path may be anything."""
-    found = [
-        spec.origin for name in _NEEDED_PACKAGES if (spec := find_spec(name)) is not None and spec.origin is not None
-    ]
-    folders = [path.parents[path.name == "__init__.py"] for path in map(Path, found)]
-    return [*dict.fromkeys(map(str, folders))]
 
 
 def _ignore_event(worker: PythonWorkerProcess) -> None:

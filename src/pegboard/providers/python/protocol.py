@@ -3,9 +3,8 @@ each other.
 """
 
 import struct
-from collections.abc import Sequence
 from enum import IntEnum
-from typing import Final, TypeAlias
+from typing import Final
 
 
 class WorkerFrameKind(IntEnum):
@@ -32,55 +31,13 @@ class WorkerFrameKind(IntEnum):
     """The worker ran out of memory: it answers what it has, and takes no more."""
 
 
-Frame: TypeAlias = tuple[int, int, bytes]
-"""Kind, number of the call, body."""
-
 FRAME_HEADER: Final = struct.Struct("<IBI")
+"""The length of the body, its kind, and the number of the call."""
 TOOL_INDEX: Final = struct.Struct("<H")
 MAX_BODY_BYTES: Final = 256 * 1024 * 1024
-"""Bytes. What is longer is no frame of ours, but a worker gone astray."""
+"""What is longer is no frame of ours, but a worker gone astray."""
 MAX_RESULT_BYTES: Final = 64 * 1024 * 1024
-
-
-class WorkerFrameError(ValueError):
-    """Bytes that are no frames."""
 
 
 def encode_frame(kind: WorkerFrameKind, number: int, body: bytes) -> bytes:
     return FRAME_HEADER.pack(len(body), kind, number) + body
-
-
-class WorkerFrameReader:
-    """Takes bytes as they come, and gives whole frames. Linear in what it is fed, however it is cut."""
-
-    def __init__(self) -> None:
-        self._partial_chunks: list[bytes] = []
-        self._received_bytes = 0
-        self._needed_bytes = FRAME_HEADER.size
-
-    def feed(self, chunk: bytes) -> Sequence[Frame]:
-        """Raises `AstrayError`."""
-        if self._partial_chunks:
-            self._partial_chunks.append(chunk)
-            self._received_bytes += len(chunk)
-            if self._received_bytes < self._needed_bytes:
-                return ()
-            chunk = b"".join(self._partial_chunks)
-            self._partial_chunks = []
-        found: list[Frame] = []
-        place, end, size = 0, len(chunk), FRAME_HEADER.size
-        need = size
-        while end - place >= size:
-            length, kind, number = FRAME_HEADER.unpack_from(chunk, place)
-            if length > MAX_BODY_BYTES or not 1 <= kind <= WorkerFrameKind.OUT_OF_MEMORY:
-                raise WorkerFrameError
-            after = place + size + length
-            if after > end:
-                need = size + length
-                break
-            found.append((kind, number, chunk[place + size : after]))
-            place = after
-        if place < end:
-            rest = chunk[place:]
-            self._partial_chunks, self._received_bytes, self._needed_bytes = [rest], len(rest), need
-        return found

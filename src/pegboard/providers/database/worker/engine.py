@@ -22,7 +22,7 @@ from pegboard.core.model.databases import DatabaseAccess, Dialect, QueryLimits
 from pegboard.ports.databases import Parameters, SourceError
 from pegboard.providers.database.common import is_unicode
 from pegboard.providers.database.worker.frames import RunStatement, WorkerRequest, WorkerSetup
-from pegboard.providers.database.worker.process import DatabaseWorkerProcess, WorkerGoneError, start_worker
+from pegboard.providers.database.worker.process import DatabaseWorkerProcess, WorkerGoneError, start_database_worker
 from pegboard.providers.database.worker.session import bad_parameters, out_of_time
 
 MAX_WORKERS: Final = 4
@@ -185,7 +185,7 @@ class _Pool:
             timer.cancel()
             if not worker.is_gone:
                 return worker
-        worker = await start_worker(self._setup)
+        worker = await start_database_worker(self._setup)
         # This opens the database: the time for a large schema is not taken from the first statement.
         await worker.request(WorkerRequest.STAMP, timeout=_SCHEMA_TIMEOUT_S)
         return worker

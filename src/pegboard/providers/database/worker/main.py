@@ -2,13 +2,13 @@
 
 import os
 import queue
-import sys
 import threading
 from contextlib import suppress
 from typing import Any, BinaryIO
 
 from pegboard.core.databases.rows import StatementFailure, StatementFault
 from pegboard.core.model.databases import Dialect
+from pegboard.processes.frames import limit_resources, take_pipes
 from pegboard.providers.database.worker.frames import (
     HEADER,
     Message,
@@ -22,11 +22,13 @@ from pegboard.providers.database.worker.session import NO_MEMORY, FileSession, U
 
 
 def main() -> None:
-    source, sink = sys.stdin.buffer, _take_stdout()
+    incoming, outgoing = take_pipes()
+    source, sink = os.fdopen(incoming, "rb"), os.fdopen(outgoing, "wb", buffering=0)
     setup = _read_message(source)
     if not isinstance(setup, WorkerSetup):
         return
-    _limit(setup)
+    # By the kernel, because an engine's own limits do not cover all that it does.
+    limit_resources((("RLIMIT_AS", setup.memory), ("RLIMIT_FSIZE", setup.file)))
     try:
         session = _session(setup)
     except UnavailableError as error:
@@ -92,24 +94,3 @@ def _read_message(source: BinaryIO) -> Message | None:
     length, kind = HEADER.unpack(header)
     body = source.read(length)
     return decode(kind, body) if len(body) == length else None
-
-
-def _take_stdout() -> BinaryIO:
-    """What a library prints must not come between our frames."""
-    stdout = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)
-    return stdout
-
-
-def _limit(setup: WorkerSetup) -> None:
-    """By the kernel, because an engine's own limits do not cover all that it does."""
-    with suppress(ImportError):
-        import resource
-
-        limits = ((resource.RLIMIT_AS, setup.memory), (resource.RLIMIT_FSIZE, setup.file), (resource.RLIMIT_CORE, 0))
-        for limit, value in limits:
-            _, hard = resource.getrlimit(limit)
-            soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            # Not every system can set each of them; there the engine's own limits hold.
-            with suppress(ValueError, OSError):
-                resource.setrlimit(limit, (soft, soft))

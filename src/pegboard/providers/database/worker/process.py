@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-import os
-import signal
 import sys
 from contextlib import suppress
 from typing import Final
@@ -12,8 +10,9 @@ import anyio
 
 from pegboard.core.databases.rows import StatementFailure
 from pegboard.ports.databases import SourceError
-from pegboard.processes import child, cleanup
 from pegboard.processes.child import inherited_environment, program_arguments
+from pegboard.processes.frames import Frame, FrameError
+from pegboard.processes.worker import WorkerProcess, start_worker
 from pegboard.providers.database.worker.frames import (
     HEADER,
     MAX_BYTES,
@@ -41,13 +40,13 @@ class WorkerGoneError(Exception):
 class DatabaseWorkerProcess:
     """A worker that was started."""
 
-    def __init__(self, process: child.ChildProcess) -> None:
+    def __init__(self, process: WorkerProcess) -> None:
         self._process = process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._input, self._output = process.stdin, process.stdout
-        self.is_gone = False
+
+    @property
+    def is_gone(self) -> bool:
         """It takes no more requests."""
+        return self._process.is_gone
 
     async def request(self, message: Message, *, timeout: float, grace: float = 0.0, undoes: bool = False) -> Message:
         """Raises `WorkerGoneError`, and `TimeoutError`; then, and when it is cancelled, the process is gone. After the
@@ -68,66 +67,44 @@ class DatabaseWorkerProcess:
 
     def _send_stop(self) -> None:
         # It cannot stop a later statement: the worker reads both in their order.
-        if not self._input.is_closing():
-            self._input.write(encode(WorkerRequest.STOP))
+        self._process.write_soon(encode(WorkerRequest.STOP))
 
     async def _exchange(self, message: Message) -> Message:
         try:
-            # Event loops report a closed pipe in different ways: uvloop by RuntimeError.
-            if self._input.is_closing():
-                raise BrokenPipeError
-            self._input.write(encode(message))
-            await self._input.drain()
-            length, kind = HEADER.unpack(await self._output.readexactly(HEADER.size))
-            if length > MAX_BYTES:
-                raise WorkerGoneError
-            return decode(kind, await self._output.readexactly(length))
+            await self._process.write(encode(message))
+            (kind,), body = await self._next_frame()
+            return decode(kind, body)
         except (OSError, EOFError, ValueError) as error:
-            await self._log_stderr()
+            # Callers never see its text.
+            if words := await self._process.last_words(_MAX_STDERR_BYTES, _STDERR_TIMEOUT_S):
+                log.warning("The worker of a database ended: %s", words)
             raise WorkerGoneError from error
 
-    async def _log_stderr(self) -> None:
-        """Callers never see its text."""
-        assert self._process.stderr is not None
-        with anyio.move_on_after(_STDERR_TIMEOUT_S):
-            if words := await self._process.stderr.read(_MAX_STDERR_BYTES):
-                log.warning("The worker of a database ended: %s", words.decode("utf-8", "replace"))
+    async def _next_frame(self) -> Frame:
+        if (frame := await self._process.next_frame()) is None:
+            raise EOFError
+        return frame
 
     async def _wait_for_undo(self) -> None:
-        with anyio.move_on_after(_UNDO_TIMEOUT_S), suppress(OSError, EOFError):
+        with anyio.move_on_after(_UNDO_TIMEOUT_S), suppress(OSError, EOFError, FrameError):
             self._send_stop()
             # Any response means that it has stopped.
-            await self._output.readexactly(1)
+            await self._next_frame()
 
     def kill(self) -> None:
-        """At once, without waiting for the end, which is certain."""
-        if self.is_gone:
-            return
-        self.is_gone = True
-        with suppress(ProcessLookupError, PermissionError):
-            if sys.platform == "win32":
-                self._process.terminate()
-            else:
-                os.killpg(self._process.pid, signal.SIGKILL)
-        cleanup.release_group(self._process.pid)
-        child.close_pipes(self._process)
+        self._process.kill()
 
     async def end(self) -> None:
-        """And wait until the process has ended."""
-        self.kill()
-        await self._process.wait()
+        await self._process.end()
 
 
-async def start_worker(setup: WorkerSetup) -> DatabaseWorkerProcess:
+async def start_database_worker(setup: WorkerSetup) -> DatabaseWorkerProcess:
     """Raises `SourceError`; then no process is left."""
-    child.prevent_descriptor_inheritance()
     program = program_arguments("pegboard.providers.database.worker.main", "pegboard", "msgspec")
     try:
-        # Shielded, because a process that starts while we are cancelled would have no owner.
-        with anyio.CancelScope(shield=True):
-            worker = DatabaseWorkerProcess(
-                await child.start_child((sys.executable, *program), inherited_environment(), None)
-            )
+        worker = DatabaseWorkerProcess(
+            await start_worker((sys.executable, *program), inherited_environment(), None, HEADER, MAX_BYTES)
+        )
         response = await worker.request(setup, timeout=_START_TIMEOUT_S)
     except OSError as error:
         raise SourceError(f"Cannot start a worker for the database: {error.strerror or error}") from None

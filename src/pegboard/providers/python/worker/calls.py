@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pegboard.providers.python.protocol import MAX_RESULT_BYTES, TOOL_INDEX, Frame, WorkerFrameKind
-from pegboard.providers.python.worker.channel import WorkerChannel
+from pegboard.providers.python.protocol import MAX_RESULT_BYTES, TOOL_INDEX, WorkerFrameKind
+from pegboard.providers.python.worker.channel import NumberedFrame, WorkerChannel
 from pegboard.tools import FunctionTool, Secrets, ToolContext
 from pegboard.tools.context import ToolCancelledError
 from pegboard.tools.function import BadResultError
@@ -228,11 +228,11 @@ class WorkerCallServer:
         except EOFError:
             return
 
-    def _function_of(self, frame: Frame) -> FunctionTool:
+    def _function_of(self, frame: NumberedFrame) -> FunctionTool:
         place: int = TOOL_INDEX.unpack_from(frame[2])[0]
         return self._functions[place]
 
-    def _run_sync(self, frame: Frame) -> None:
+    def _run_sync(self, frame: NumberedFrame) -> None:
         _, number, body = frame
         function = self._function_of(frame)
         if number in self._channel.cancelled_calls:
@@ -267,7 +267,7 @@ class WorkerCallServer:
         else:
             self._handle_frames(loop, frames)
 
-    def _handle_frames(self, loop: "asyncio.AbstractEventLoop", frames: list[Frame]) -> None:
+    def _handle_frames(self, loop: "asyncio.AbstractEventLoop", frames: list[NumberedFrame]) -> None:
         for place, frame in enumerate(frames):
             if frame[0] == WorkerFrameKind.CALL and not self._function_of(frame).is_async:
                 # It must not run within the loop, which it may want to start itself.
@@ -279,10 +279,10 @@ class WorkerCallServer:
         for number in self._channel.cancelled_calls & self._tasks.keys():
             self._tasks[number].cancel()
 
-    def _start_call(self, loop: "asyncio.AbstractEventLoop", frame: Frame) -> None:
+    def _start_call(self, loop: "asyncio.AbstractEventLoop", frame: NumberedFrame) -> None:
         self._tasks[frame[1]] = loop.create_task(self._run_async(frame))
 
-    async def _run_async(self, frame: Frame) -> None:
+    async def _run_async(self, frame: NumberedFrame) -> None:
         _, number, body = frame
         function = self._function_of(frame)
         heard = CallReporter(self._channel, number, polls=False) if function.wants_context else None

@@ -10,34 +10,38 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
-from pegboard.providers.python.protocol import FRAME_HEADER, Frame, WorkerFrameKind, WorkerFrameReader
+from pegboard.processes.frames import FrameReader
+from pegboard.providers.python.protocol import FRAME_HEADER, MAX_BODY_BYTES, WorkerFrameKind
 
 _CHUNK_BYTES: Final = 65_536
 _END_GRACE_S: Final = 2.0
 """Seconds that a tool has to come to its end when the gateway is gone."""
+
+NumberedFrame: TypeAlias = tuple[int, int, bytes]
+"""Kind, number of the call, body."""
 
 
 class WorkerChannel:
     def __init__(self, input_fd: int, outgoing: int) -> None:
         self.input_fd = input_fd
         self._output_fd = outgoing
-        self._frames = WorkerFrameReader()
-        self._queue: deque[Frame] = deque()
+        self._frames = FrameReader(FRAME_HEADER, MAX_BODY_BYTES)
+        self._queue: deque[NumberedFrame] = deque()
         self._read_lock = threading.Lock()
         self._write_lock = threading.Lock()
         self.cancelled_calls: set[int] = set()
         """Calls that nobody waits for any more."""
 
-    def take(self) -> Frame:
+    def take(self) -> NumberedFrame:
         """The next frame, waited for. Raises `EOFError` when the gateway is gone."""
         with self._read_lock:
             while not self._queue:
                 self._read_frames()
             return self._queue.popleft()
 
-    def take_all(self, *, readable: bool) -> list[Frame]:
+    def take_all(self, *, readable: bool) -> list[NumberedFrame]:
         """What came with the last frame; and what is in the pipe, when that is known to be readable. Raises
         `EOFError`."""
         with self._read_lock:
@@ -47,7 +51,7 @@ class WorkerChannel:
             self._queue.clear()
             return found
 
-    def put_back(self, frames: list[Frame]) -> None:
+    def put_back(self, frames: list[NumberedFrame]) -> None:
         with self._read_lock:
             self._queue.extendleft(reversed(frames))
 
@@ -69,11 +73,11 @@ class WorkerChannel:
         chunk = os.read(self.input_fd, _CHUNK_BYTES)
         if not chunk:
             raise EOFError
-        for frame in self._frames.feed(chunk):
-            if frame[0] == WorkerFrameKind.CANCEL:
-                self.cancelled_calls.add(frame[1])
+        for (kind, number), body in self._frames.feed(chunk):
+            if kind == WorkerFrameKind.CANCEL:
+                self.cancelled_calls.add(number)
             else:
-                self._queue.append(frame)
+                self._queue.append((kind, number, body))
 
     def send(self, kind: WorkerFrameKind, number: int, body: bytes) -> None:
         with self._write_lock:

@@ -3,11 +3,11 @@
 import gc
 import json
 import os
-import sys
 import sysconfig
 from pathlib import Path
 
 from pegboard.core.json.values import materialize
+from pegboard.processes.frames import limit_resources, take_pipes
 from pegboard.providers.python.protocol import WorkerFrameKind
 from pegboard.providers.python.worker import channel as surroundings
 from pegboard.providers.python.worker.calls import ToolErrorFormatter, WorkerCallServer
@@ -17,13 +17,14 @@ from pegboard.tools import Secrets
 
 
 def main() -> None:
-    channel = WorkerChannel(*_private_pipes())
+    channel = WorkerChannel(*take_pipes())
     try:
         setup = json.loads(channel.take()[2])
     except EOFError:
         return
     end_with_gateway(channel.input_fd)
-    _limit_memory(setup["memory"])
+    # Of what a process may write to: the code of libraries, which is only mapped, does not count.
+    limit_resources((("RLIMIT_DATA", setup["memory"]),))
     folder = Path(setup["folder"])
     surroundings.add_stand_in_path()
     functions, problems = load_functions(folder, [WorkerEntry(*entry) for entry in setup["entries"]])
@@ -44,32 +45,6 @@ def main() -> None:
     secrets = setup["secrets"]
     words = ToolErrorFormatter(setup["memory"], _folder_names(folder, room), [*secrets.values()])
     WorkerCallServer(channel, functions, words, setup["toolset"], workspace, Secrets(secrets)).serve()
-
-
-def _private_pipes() -> tuple[int, int]:
-    """What a tool reads from its input is nothing, and what it prints goes to the log: neither meets our frames."""
-    incoming, outgoing = os.dup(0), os.dup(1)
-    for pipe in (incoming, outgoing):
-        os.set_blocking(pipe, True)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]  # they are files
-    return incoming, outgoing
-
-
-def _limit_memory(memory: int) -> None:
-    """Of what a process may write to: the code of libraries, which is only mapped, does not count."""
-    try:
-        import resource
-    except ImportError:
-        return
-    for what, most in ((resource.RLIMIT_DATA, memory), (resource.RLIMIT_CORE, 0)):
-        _, hard = resource.getrlimit(what)
-        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(what, (least, least))
 
 
 def _folder_names(folder: Path, workspace: Path | None) -> dict[str, str]:

@@ -5,13 +5,11 @@ import json
 import marshal
 import os
 import platform
-import signal
 import struct
 import sys
 import sysconfig
 import zoneinfo
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -21,9 +19,9 @@ import msgspec
 
 from pegboard.core.json.values import Json
 from pegboard.ports.sandbox import SandboxUnavailable
-from pegboard.processes import cleanup
-from pegboard.processes.child import ChildProcess, close_pipes, read_chunk, start_child
+from pegboard.processes.frames import FrameError
 from pegboard.processes.output import one_line
+from pegboard.processes.worker import WorkerProcess, start_worker
 from pegboard.providers.sandbox.jail.inside.channel import has_too_many_values
 from pegboard.providers.sandbox.jail.inside.seccomp import SYSCALL_TABLES
 from pegboard.providers.sandbox.jail.inside.stdlib import ZONE_PREFIX, ImageEntry
@@ -204,30 +202,8 @@ class JailProtocolError(Exception):
     """It said what no program of ours makes it say."""
 
 
-class JailFrameReader:
-    """Takes bytes as they come, and gives whole frames, unread. No frame may be longer than `most`."""
-
-    def __init__(self, max_length: int) -> None:
-        self.max_length = max_length
-        self._buffer = bytearray()
-
-    def feed(self, piece: bytes) -> Iterator[bytes]:
-        """Raises `AstrayError`."""
-        self._buffer += piece
-        while len(self._buffer) >= _HEADER.size:
-            (length,) = _HEADER.unpack_from(self._buffer)
-            if length > self.max_length:
-                raise JailProtocolError(f"a frame of {length} bytes")
-            end = _HEADER.size + length
-            if len(self._buffer) < end:
-                return
-            body = bytes(memoryview(self._buffer)[_HEADER.size : end])
-            del self._buffer[:end]
-            yield body
-
-
 def decode_frame(body: bytes) -> JailFrame:
-    """In time that grows with its length. Raises `AstrayError`."""
+    """In time that grows with its length. Raises `JailProtocolError`."""
     if has_too_many_values(body):
         raise JailProtocolError("more values than may leave the sandbox at once")
     try:
@@ -245,7 +221,7 @@ def encode_frame(value: Json) -> bytes:
 
 SOURCE: Final = Path(__file__).parents[1]
 _START_TIMEOUT_S: Final = 30.0
-_END_TIMEOUT_S: Final = 5.0
+_LAST_WORDS_TIMEOUT_S: Final = 5.0
 _MAX_STARTUP_BYTES: Final = 4_096
 
 
@@ -268,17 +244,16 @@ class JailLauncher:
     source: Path = SOURCE
     """The folder that the jailed process takes our modules from."""
 
-    async def start(self) -> "JailedProcess":
-        """A process with its walls up, waiting for a program. Raises `SandboxAway`."""
+    async def start(self) -> WorkerProcess:
+        """A process with its walls up, waiting for one program. Raises `SandboxUnavailable`."""
         words = self._command()
         try:
-            child = await start_child(words, {}, "/", lent=(self.image,))
+            jailed = await start_worker(words, {}, "/", _HEADER, _MAX_STARTUP_BYTES, lent=(self.image,))
         except OSError as error:
             raise SandboxUnavailable(f"full: {words[0]} cannot be started: {error}.") from error
-        jailed = JailedProcess(child)
         try:
             with anyio.fail_after(_START_TIMEOUT_S):
-                await jailed.wait_until_ready()
+                await _wait_until_ready(jailed)
         except TimeoutError as error:
             await jailed.end()
             raise SandboxUnavailable(
@@ -327,47 +302,19 @@ def _bubblewrap_options(python: str, source: Path) -> list[str]:
     return [*words, "--proc", "/proc", "--dev", "/dev", "--chdir", "/"]
 
 
-class JailedProcess:
-    """A process that waits for a program, runs it, and is never used again."""
-
-    def __init__(self, child: ChildProcess) -> None:
-        self.child = child
-        self.frames = JailFrameReader(_MAX_STARTUP_BYTES)
-
-    @property
-    def is_alive(self) -> bool:
-        return self.child.returncode is None
-
-    async def wait_until_ready(self) -> None:
-        """Raises `SandboxAway` when a wall does not stand."""
-        assert self.child.stdout is not None
-        assert self.child.stderr is not None
-        try:
-            while said := await read_chunk(self.child.stdout):
-                for body in self.frames.feed(said):
-                    frame = decode_frame(body)
-                    if isinstance(frame, JailReady):
-                        return
-                    why = (
-                        frame.why if isinstance(frame, JailFailure) else "the jailed process said something else first"
-                    )
-                    raise SandboxUnavailable(f"full: a wall does not stand on this machine: {one_line(why, 500)}")
-        except JailProtocolError as error:
-            raise SandboxUnavailable(f"full: the jailed process said {error} before it was ready.") from error
-        words = (await self.child.stderr.read(_MAX_STARTUP_BYTES)).decode(errors="replace")
-        raise SandboxUnavailable(
-            f"full: the jailed process ended before it was ready: {one_line(words, 500) or 'without a word'}"
-        )
-
-    async def end(self) -> int | None:
-        """At once, whatever it does; what it ended with, if it had before."""
-        before = self.child.returncode
-        with anyio.CancelScope(shield=True):
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.child.pid, signal.SIGKILL)
-            close_pipes(self.child)
-            with anyio.move_on_after(_END_TIMEOUT_S):
-                await self.child.wait()
-        if self.child.returncode is not None:
-            cleanup.release_group(self.child.pid)
-        return before
+async def _wait_until_ready(jailed: WorkerProcess) -> None:
+    """Raises `SandboxUnavailable` when a wall does not stand."""
+    try:
+        first = await jailed.next_frame()
+        frame = None if first is None else decode_frame(first[1])
+    except (FrameError, JailProtocolError) as error:
+        raise SandboxUnavailable(f"full: the jailed process said {error} before it was ready.") from error
+    match frame:
+        case JailReady():
+            return
+        case None:
+            words = one_line(await jailed.last_words(_MAX_STARTUP_BYTES, _LAST_WORDS_TIMEOUT_S), 500)
+            raise SandboxUnavailable(f"full: the jailed process ended before it was ready: {words or 'without a word'}")
+        case _:
+            why = frame.why if isinstance(frame, JailFailure) else "the jailed process said something else first"
+            raise SandboxUnavailable(f"full: a wall does not stand on this machine: {one_line(why, 500)}")

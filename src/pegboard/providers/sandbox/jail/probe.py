@@ -20,7 +20,8 @@ from pegboard.ports.sandbox import (
     SandboxLimits,
     SandboxUnavailable,
 )
-from pegboard.providers.sandbox.jail.launch import JailedProcess, JailLauncher, innermost_process
+from pegboard.processes.worker import WorkerProcess
+from pegboard.providers.sandbox.jail.launch import JailLauncher, innermost_process
 from pegboard.providers.sandbox.jail.run import JailedRun
 
 TRIES: Final = '''
@@ -186,7 +187,7 @@ def _breaches(ran: RunResult) -> Iterator[str]:
 class _OutsideObserver(ProgramHost):
     """Looks at the process while it waits."""
 
-    def __init__(self, jailed: JailedProcess) -> None:
+    def __init__(self, jailed: WorkerProcess) -> None:
         self._process = jailed
         self.reasons = ["the process was not seen from outside"]
 

@@ -1,9 +1,9 @@
 """One program in one jailed process: its calls are answered, its limits kept, and its end told."""
 
-import asyncio
 import math
 import signal
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -27,14 +27,14 @@ from pegboard.ports.sandbox import (
     UnawaitedCall,
     is_small,
 )
-from pegboard.processes.child import read_chunk
+from pegboard.processes.frames import FrameError
+from pegboard.processes.worker import WorkerProcess
 from pegboard.providers.sandbox.errors import GATHER_ARGUMENTS_HINT, add_hint
 from pegboard.providers.sandbox.jail.inside.program import max_pieces
 from pegboard.providers.sandbox.jail.launch import (
     LOOK_INTERVAL_S,
     ActivityMonitor,
     JailCall,
-    JailedProcess,
     JailErrorDetails,
     JailFrame,
     JailOutput,
@@ -69,7 +69,7 @@ _CRASH_SIGNALS: Final = frozenset(
 
 @dataclass(eq=False)
 class JailedRun:
-    process: JailedProcess
+    process: WorkerProcess
     program: Program
     host: ProgramHost
     limits: SandboxLimits
@@ -87,9 +87,8 @@ class JailedRun:
     def __post_init__(self) -> None:
         limits = self.limits
         self._turns = anyio.CapacityLimiter(max(1, limits.concurrency))
-        self._writing = anyio.Lock()
         self._room = JsonBudget(limits.arguments, BYTES_PER_VALUE)
-        self.process.frames.max_length = (
+        self.process.frames.max_bytes = (
             max(limits.arguments, _ESCAPE_FACTOR * limits.result, _ESCAPE_FACTOR * limits.stdout, _MAX_ERROR_BYTES)
             + _FRAME_OVERHEAD_BYTES
         )
@@ -106,7 +105,7 @@ class JailedRun:
                     try:
                         await self._send_program()
                         done = await self._wait_until_done(calls)
-                    except JailProtocolError as error:
+                    except (FrameError, JailProtocolError) as error:
                         astray = str(error)
                     calls.cancel_scope.cancel()
             except BaseExceptionGroup as failed:
@@ -187,24 +186,19 @@ class JailedRun:
                     "arguments": limits.arguments,
                     "result": limits.result,
                     "stdout": limits.stdout,
-                    "frame": self.process.frames.max_length,
+                    "frame": self.process.frames.max_bytes,
                     "sleep": limits.sleep,
                 }
             )
         )
 
     async def _wait_until_done(self, calls: TaskGroup) -> JailResult | None:
-        """None when it ended without one. Raises `AstrayError`."""
-        assert self.process.child.stdout is not None
-        while said := await read_chunk(self.process.child.stdout):
-            for count, body in enumerate(self.process.frames.feed(said)):
-                if count:
-                    # A piece can hold thousands of frames, and others have their turn between them.
-                    await asyncio.sleep(0)
-                heard = await self._decode(body)
-                if isinstance(heard, JailResult):
-                    return heard
-                self._handle_frame(heard, len(body), calls)
+        """None when it ended without one. Raises `FrameError` and `JailProtocolError`."""
+        while (frame := await self.process.next_frame()) is not None:
+            heard = await self._decode(frame[1])
+            if isinstance(heard, JailResult):
+                return heard
+            self._handle_frame(heard, len(frame[1]), calls)
         return None
 
     async def _decode(self, body: bytes) -> "JailFrame | _CheckedCall":
@@ -266,18 +260,9 @@ class JailedRun:
             await self._write(text)
 
     async def _write(self, text: bytes) -> None:
-        writer = self.process.child.stdin
-        assert writer is not None
-        async with self._writing:
-            try:
-                writer.write(text)
-                await writer.drain()
-            except (BrokenPipeError, ConnectionResetError):
-                pass  # it has ended, and whoever listens to it hears so
-            except RuntimeError:
-                # What uvloop raises for the same.
-                if not writer.is_closing():
-                    raise
+        # One that has ended is told of by whoever listens to it.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            await self.process.write(text)
 
     async def _death_reason(self, astray: str | None, seconds: float) -> ProgramFailure:
         """There was no last word: what it died of."""

@@ -29,12 +29,13 @@ from pegboard.ports.sandbox import (
     SandboxUnavailable,
 )
 from pegboard.processes.cleanup import create_locked, lock_abandoned
+from pegboard.processes.worker import WorkerProcess
 from pegboard.providers.sandbox.checks.arguments import find_literal_mismatches
 from pegboard.providers.sandbox.checks.missing_await import find_missing_awaits
 from pegboard.providers.sandbox.checks.program import parse_program
 from pegboard.providers.sandbox.jail.inside.seccomp import SYSCALL_TABLES
 from pegboard.providers.sandbox.jail.inside.worker import TRIAL_FLAG, TRIAL_PASSED_CODE
-from pegboard.providers.sandbox.jail.launch import SOURCE, JailedProcess, JailLauncher, boot_code, build_library_image
+from pegboard.providers.sandbox.jail.launch import SOURCE, JailLauncher, boot_code, build_library_image
 from pegboard.providers.sandbox.jail.probe import find_bubblewrap, probe
 from pegboard.providers.sandbox.jail.run import JailedRun
 from pegboard.providers.sandbox.prelude import program_problem
@@ -85,7 +86,7 @@ class FullSandbox:
         self._image: int | None = None
         self._open_lock = anyio.Lock()
         self._off_loop_limiter = anyio.CapacityLimiter(1)
-        self._spare: asyncio.Task[JailedProcess] | None = None
+        self._spare: asyncio.Task[WorkerProcess] | None = None
         self._spare_end: asyncio.Task[None] | None = None
         self.protections: tuple[str, ...] = ()
         """What holds programs here, once it was tried."""
@@ -161,10 +162,10 @@ class FullSandbox:
         self.protections = (*self.protections, "bubblewrap")
         return wrapped
 
-    async def _take_process(self, launcher: JailLauncher) -> JailedProcess:
+    async def _take_process(self, launcher: JailLauncher) -> WorkerProcess:
         """The process that was started beforehand, or else one now; and the next one is begun."""
         following, self._spare = self._spare, None
-        jailed: JailedProcess | None = None
+        jailed: WorkerProcess | None = None
         if following is not None:
             with suppress(SandboxUnavailable):
                 jailed = await following
@@ -178,14 +179,14 @@ class FullSandbox:
             asyncio.get_running_loop().call_later(_IDLE_TIMEOUT_S, self._discard_spare, self._spare)
         return jailed
 
-    def _discard_spare(self, unused: "asyncio.Task[JailedProcess]") -> None:
+    def _discard_spare(self, unused: "asyncio.Task[WorkerProcess]") -> None:
         """Nobody has run a program for a while: nothing is kept for the next one."""
         if self._spare is unused:
             self._spare = None
             self._spare_end = asyncio.create_task(_end_when_started(unused))
 
 
-async def _end_when_started(starting: "asyncio.Task[JailedProcess]") -> None:
+async def _end_when_started(starting: "asyncio.Task[WorkerProcess]") -> None:
     await asyncio.wait([starting])
     if not starting.cancelled() and starting.exception() is None:
         await starting.result().end()
