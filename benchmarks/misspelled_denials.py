@@ -14,7 +14,7 @@ from pathlib import Path
 from string import ascii_lowercase
 
 from benchmarks import table
-from pegboard.core.model.docspace import tool_ids
+from pegboard.config.docspace_toolsets import tool_ids
 from pegboard.core.model.references import misspellings
 
 LETTERS = ascii_lowercase + "_"

@@ -139,3 +139,31 @@ def test_make_offers_each_target_with_a_comment_and_ci_runs_check_and_test() -> 
         "make check",
         'make test ARGS="--hypothesis-profile=ci"',
     ]
+
+
+PRODUCT = re.compile("docspace|onlyoffice", re.IGNORECASE)
+NEUTRAL = ("core", "gateway", "ports", "prompts", "search", "store", "surfaces/mcp")
+"""Packages that know no product whose tools a provider of ours brings: they speak of web APIs, by what those say."""
+
+
+def products(text: str) -> list[tuple[int, str]]:
+    """Names of such a product in a text, by line."""
+    return [
+        (number, found.group())
+        for number, line in enumerate(text.splitlines(), start=1)
+        for found in PRODUCT.finditer(line)
+    ]
+
+
+@pytest.mark.behaviour("tree.no_product_in_the_core")
+def test_no_product_is_named_where_everything_is_decided() -> None:
+    named = [
+        f"{place(path)}:{number}: {name}. Let its provider or its settings say it."
+        for path in modules(*(f"src/pegboard/{package}" for package in NEUTRAL))
+        for number, name in products(path.read_text("utf-8"))
+    ]
+    assert not named, "\n".join(named)
+
+
+def test_a_product_is_found_in_whatever_letters() -> None:
+    assert products("x\nDocSpace of OnlyOffice") == [(2, "DocSpace"), (2, "OnlyOffice")]

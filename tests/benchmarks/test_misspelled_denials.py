@@ -2,7 +2,7 @@
 
 from benchmarks.misspelled_denials import measure, one_edit
 
-from pegboard.core.model.docspace import tool_ids
+from pegboard.config.docspace_toolsets import tool_ids
 
 
 def test_one_edit_of_a_name_locks_the_tool_that_is_meant_and_hardly_another() -> None:

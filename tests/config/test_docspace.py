@@ -9,11 +9,11 @@ from tests.config.loading import FOLDER, problems, settings
 from pegboard.config.docspace import operator_access
 from pegboard.config.references import expander
 from pegboard.config.settings import Settings
-from pegboard.core.docspace.credentials import ApiKey, DocSpaceAccess
-from pegboard.core.model.docspace import CallerCredentialRules, DocSpace, DocSpaceMisconfiguration
+from pegboard.core.calls.caller_credentials import ApiAccess, ApiKey, Password
 from pegboard.core.model.ids import ToolsetId, ToolsetKey
 from pegboard.core.model.server import DeclaredAt, Server, Trust
 from pegboard.core.model.toolset import Toolset
+from pegboard.core.model.web_api import ApiMisconfiguration, CallerCredentialRules, WebApi
 
 ENVIRON = {"KEY": "sk-secret"}
 PLAIN = """\
@@ -23,9 +23,9 @@ PLAIN = """\
     """
 
 
-def connection(loaded: Settings) -> DocSpace:
+def connection(loaded: Settings) -> WebApi:
     (found,) = {server.connection for server in loaded.declared.servers.values()}
-    assert isinstance(found, DocSpace)
+    assert isinstance(found, WebApi)
     return found
 
 
@@ -37,7 +37,7 @@ def told(text: str, environ: dict[str, str] | None = None) -> list[str]:
 def test_a_docspace_is_four_toolsets_that_are_trusted_as_our_own() -> None:
     loaded = settings(PLAIN, ENVIRON)
     at = DeclaredAt("pegboard.yaml", 1)
-    reached = DocSpace(base_url="https://example.onlyoffice.com", api_key="${KEY}")
+    reached = WebApi("docspace", "DocSpace", base_url="https://example.onlyoffice.com", api_key="${KEY}")
     keys = [ToolsetKey(ToolsetId(id)) for id in ("files", "folders", "people", "rooms")]
     assert loaded.declared.servers == {key: Server(key, reached, at, trust=Trust.OPEN) for key in keys}
     assert loaded.declared.toolsets == {
@@ -82,7 +82,9 @@ def test_everything_that_can_be_said_of_it_is_kept() -> None:
           deadline: 1h
         """
     loaded = settings(text, {"PLACE": "https://x"})
-    assert connection(loaded) == DocSpace(
+    assert connection(loaded) == WebApi(
+        "docspace",
+        "DocSpace",
         base_url="${PLACE}",
         username="ada@example.com",
         password="${file:password}",
@@ -156,8 +158,8 @@ def test_a_secret_that_is_not_there_is_told_where_it_is_referred_to() -> None:
     unset = "${KEY} stands for nothing: the environment variable KEY is not set. Set it before the gateway starts"
     assert warning == f"pegboard.yaml:3: docspace.api_key: {unset}."
     reached = connection(settings(PLAIN))
-    assert operator_access(reached, expander({}, FOLDER)) == DocSpaceMisconfiguration(unset)
-    assert operator_access(reached, expander(ENVIRON, FOLDER)) == DocSpaceAccess(
+    assert operator_access(reached, expander({}, FOLDER)) == ApiMisconfiguration(unset)
+    assert operator_access(reached, expander(ENVIRON, FOLDER)) == ApiAccess(
         "https://example.onlyoffice.com/", ApiKey("sk-secret")
     )
 
@@ -177,7 +179,7 @@ def test_authorization_is_not_for_docspace_where_it_is_the_gateways_or_another_s
     assert connection(loaded).lends == CallerCredentialRules(authorization=False)
     other = "servers: {crm: {url: 'https://crm', headers: {Authorization: '${request:Authorization}'}}}\n"
     server = settings(asked + other, ENVIRON).declared.servers[ToolsetKey(ToolsetId("files"))]
-    assert isinstance(server.connection, DocSpace)
+    assert isinstance(server.connection, WebApi)
     assert server.connection.lends == CallerCredentialRules(authorization=False)
 
 
@@ -214,10 +216,10 @@ def test_what_the_file_says_goes_before_the_environment_and_that_is_told() -> No
 
 def test_a_password_in_a_file_is_followed(tmp_path: Path) -> None:
     (tmp_path / "password").write_text("hunter2\n")
-    reached = DocSpace(base_url="https://x", username="ada", password="${file:password}")
+    reached = WebApi("docspace", "DocSpace", base_url="https://x", username="ada", password="${file:password}")
     access = operator_access(reached, expander({}, tmp_path))
-    assert isinstance(access, DocSpaceAccess)
-    assert access.credential.headers() == {"authorization": "Basic YWRhOmh1bnRlcjI="}
+    assert isinstance(access, ApiAccess)
+    assert access.credential == Password("ada", "hunter2")
 
 
 def test_how_large_a_request_may_be_can_be_said_and_is_left_to_the_board_otherwise() -> None:

@@ -10,14 +10,14 @@ from tests.config.loading import settings
 from tests.core.boards import NOW
 
 from pegboard.config.docspace import BoardWithDocSpace, from_environment
+from pegboard.config.docspace_toolsets import TOOLSETS
 from pegboard.core.decision.resolve import OpenTool, resolve
-from pegboard.core.docspace.credentials import docspace_of
 from pegboard.core.model.catalogue import Catalogue, Listing, ProviderUp, build_catalogue
-from pegboard.core.model.docspace import TOOLSETS, CallerCredentialRules, DocSpace
 from pegboard.core.model.ids import ToolId, ToolsetKey
 from pegboard.core.model.selection import Selection, View
 from pegboard.core.model.settings import PresentationMode
 from pegboard.core.model.tool import Tool, ToolSpec
+from pegboard.core.model.web_api import CallerCredentialRules, WebApi
 from pegboard.core.policy.policy import DeclaredSettings, Policy
 
 GOOD = {"DOCSPACE_BASE_URL": "http://127.0.0.1:18931/", "DOCSPACE_API_KEY": "sk-test"}
@@ -29,8 +29,8 @@ def hung(environ: Mapping[str, str], board: DeclaredSettings | None = None) -> B
     return from_environment(board or DeclaredSettings(), environ)
 
 
-def reached(environ: Mapping[str, str], board: DeclaredSettings | None = None) -> DocSpace:
-    found = docspace_of(Policy(hung(environ, board).board))
+def reached(environ: Mapping[str, str], board: DeclaredSettings | None = None) -> WebApi:
+    found = Policy(hung(environ, board).board).web_api
     assert found is not None
     return found
 
@@ -61,13 +61,15 @@ def test_without_any_of_them_there_is_no_docspace() -> None:
 @pytest.mark.behaviour("docspace.environment")
 def test_they_are_one_docspace_whose_secrets_stay_in_the_environment() -> None:
     environ = {**GOOD, "DOCSPACE_API_KEY": " sk-test ", "DOCSPACE_USER_AGENT": " me ", "DOCSPACE_PASSWORD": ""}
-    assert reached(environ) == DocSpace(
+    assert reached(environ) == WebApi(
+        "docspace",
+        "DocSpace",
         base_url="http://127.0.0.1:18931/",
         api_key="${DOCSPACE_API_KEY}",
         user_agent="me",
     )
     loaded = settings("", environ).declared
-    assert docspace_of(Policy(loaded)) == reached(environ)
+    assert Policy(loaded).web_api == reached(environ)
     assert {str(server.origin) for server in loaded.servers.values()} == {"the environment (DOCSPACE_*)"}
 
 
@@ -180,7 +182,7 @@ def test_a_gateway_with_tokens_is_shared_and_callers_bring_credentials_only_wher
     tokens = "principals: {ada: {token: '${TOKEN}'}}"
     environ = {"DOCSPACE_BASE_URL": "http://127.0.0.1:18931/", "TOKEN": "a-token-of-16-characters"}
     for said, lends in (({}, None), ({"DOCSPACE_REQUEST_QUERY": "1"}, CallerCredentialRules(authorization=False))):
-        found = docspace_of(Policy(settings(tokens, environ | said).declared))
+        found = Policy(settings(tokens, environ | said).declared).web_api
         assert found is not None
         assert found.lends == lends
 

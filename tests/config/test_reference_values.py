@@ -12,8 +12,7 @@ from pegboard.config.references import expander
 from pegboard.config.schema.fields import AnyValueField, ListField, MapField, OrFalseField, TextField
 from pegboard.config.schema.section import ConfigSection
 from pegboard.config.settings import InvalidFile, load_settings_text
-from pegboard.core.docspace.credentials import docspace_of
-from pegboard.core.model.docspace import DocSpaceMisconfiguration
+from pegboard.core.model.web_api import ApiMisconfiguration
 from pegboard.core.policy.policy import Policy
 from pegboard.ports.providers import UnresolvedReference
 
@@ -87,11 +86,11 @@ def messages(document: str, value: str) -> Iterator[str]:
         return
     yield from map(str, loaded.all_warnings.applicable((), ()))
     expand = expander(environ, FOLDER)
-    connection = docspace_of(Policy(loaded.declared))
+    connection = Policy(loaded.declared).web_api
     if connection is not None and isinstance(
-        wrong := docspace.operator_access(connection, expand), DocSpaceMisconfiguration
+        wrong := docspace.operator_access(connection, expand), ApiMisconfiguration
     ):
-        yield wrong.outage
+        yield wrong.outage(connection.title)
     for database in loaded.declared.databases.values():
         match locate_database(database, expand, FOLDER, environ):
             case UnresolvedReference(why):

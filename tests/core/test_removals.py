@@ -98,10 +98,11 @@ def test_a_selection_is_told_with_every_edit_that_it_takes(selection: Selection,
     assert told == f"This is operator policy: in pegboard.yaml:7, {edit}."
 
 
-def test_a_tool_of_docspace_may_be_left_out_where_docspace_is_set_up() -> None:
+def test_a_tool_may_be_left_out_where_another_section_chooses_it() -> None:
     id = ToolId(ToolsetKey(ToolsetId("files")), "delete_file")
-    assert hidden_remedy(HiddenBySelection(Selection(disabled=("files:delete_file",))), id) == (
-        "This is operator policy: in pegboard.yaml, choose files:delete_file where DocSpace is set up, and take it out "
+    removed = HiddenBySelection(Selection(disabled=("files:delete_file",)), chosen_elsewhere={str(id): "Shop"})
+    assert hidden_remedy(removed, id) == (
+        "This is operator policy: in pegboard.yaml, choose files:delete_file where Shop is set up, and take it out "
         "of disabled_tools under selection too."
     )
 

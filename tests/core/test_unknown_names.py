@@ -22,6 +22,7 @@ from tests.core.boards import (
 )
 from tests.support.collect_failures import each_case
 
+from pegboard.config.docspace_toolsets import tool_ids
 from pegboard.core.decision.resolve import LockedTool, OpenTool, resolve
 from pegboard.core.decision.status import LockStatus, NearUnknownDenial, explain_reason, remedy
 from pegboard.core.decision.unknown_names import UnknownName, unknown_names, with_suspects
@@ -29,7 +30,6 @@ from pegboard.core.explain.explain import explain
 from pegboard.core.explain.states import ActionKind, suggest_action
 from pegboard.core.model.catalogue import Catalogue, Listing, ProviderDown, ProviderOff, ProviderStart, ProviderUp
 from pegboard.core.model.confirmation import ConfirmationMode
-from pegboard.core.model.docspace import tool_ids
 from pegboard.core.model.ids import BuiltinKey, ServerKey, ToolId, ToolsetId
 from pegboard.core.model.patterns import Pattern, parse_pattern
 from pegboard.core.model.references import NameReference, edit_distance, misspellings

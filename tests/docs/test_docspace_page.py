@@ -10,8 +10,9 @@ from tests.docs.pages import is_as_shown, page
 from tests.docspace.stand_in import ADA_KEY, stand_in
 
 from pegboard.config.docspace import PREFIX, SECRET_NAMES
-from pegboard.core.docspace.credentials import CREDENTIAL_HEADERS
-from pegboard.core.model.docspace import TOOLSETS, DocSpaceMisconfiguration, misconfiguration_remedies
+from pegboard.config.docspace_toolsets import TOOLSETS, misconfiguration_remedies
+from pegboard.core.calls.caller_credentials import CREDENTIAL_HEADERS
+from pegboard.core.model.web_api import ApiMisconfiguration
 
 HOW_TO = page("docs/how-to/docspace.md")
 REFERENCE = page("docs/reference/docspace.md")
@@ -49,5 +50,5 @@ def test_the_reference_tells_every_tool_variable_header_and_reason() -> None:
     assert {f"{PREFIX}{name}" for name in SECRET_NAMES} <= spans
     assert {name.decode().title() for name in CREDENTIAL_HEADERS} <= spans
     reasons = re.findall(r"`([^`]*)`", REFERENCE.text.partition("## When it is misconfigured")[2].partition("\n## ")[0])
-    known = [reason for reason in reasons if misconfiguration_remedies(DocSpaceMisconfiguration(reason))]
+    known = [reason for reason in reasons if misconfiguration_remedies(ApiMisconfiguration(reason))]
     assert len(known) == 6

@@ -15,7 +15,7 @@ from tests.docspace.stand_in import ADA_KEY, BOB_KEY, PASSWORD, PAT, USERNAME, S
 from tests.surfaces.mcp.places import MODES, http_client
 from tests.surfaces.mcp.raw import ask, modern, modern_headers
 
-from pegboard.core.model.docspace import TOOLSETS
+from pegboard.config.docspace_toolsets import TOOLSETS
 from pegboard.core.model.ids import ToolsetId
 from pegboard.ports.audit import AuditQuery, AuditRow
 

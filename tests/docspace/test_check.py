@@ -8,7 +8,8 @@ from tests.docspace.boards import PATIENCE
 from tests.docspace.stand_in import ADA_KEY, Fault, StandIn, stand_in
 
 from pegboard.bootstrap.launcher import CommandLauncher
-from pegboard.core.model.docspace import DocSpaceMisconfiguration, misconfiguration_remedies
+from pegboard.config.docspace_toolsets import misconfiguration_remedies
+from pegboard.core.model.web_api import ApiMisconfiguration
 from pegboard.surfaces.cli.api import DocSpaceCheck, Options
 from pegboard.surfaces.cli.doctor import report_lines
 from pegboard.surfaces.cli.output import CommandError, Exit
@@ -89,7 +90,7 @@ async def test_what_is_in_the_way_is_told_with_what_to_do(monkeypatch: pytest.Mo
     environment(monkeypatch, username="ada")
     assert await refused() == (
         Exit.CONFIG,
-        "\n".join(("No password", *misconfiguration_remedies(DocSpaceMisconfiguration("No password")))),
+        "\n".join(("No password", *misconfiguration_remedies(ApiMisconfiguration("No password")))),
     )
 
 

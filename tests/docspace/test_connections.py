@@ -10,7 +10,7 @@ import anyio
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
 
-from pegboard.core.docspace.credentials import ApiKey, DocSpaceAccess
+from pegboard.core.calls.caller_credentials import ApiAccess, ApiKey
 from pegboard.providers.docspace.api import DocSpaceApi
 from pegboard.providers.docspace.client import DocSpaceClient
 from pegboard.providers.docspace.files import CHUNK_BYTES, upload
@@ -70,7 +70,7 @@ async def reaching(base: str) -> AsyncIterator[DocSpaceApi]:
     limits = DocSpaceLimits(retry_pause_s=0.0)
     client = DocSpaceClient(limits, now)
     try:
-        yield DocSpaceApi(client, DocSpaceAccess(base, ApiKey("k")), limits, now)
+        yield DocSpaceApi(client, ApiAccess(base, ApiKey("k")), limits, now)
     finally:
         await client.close()
 

@@ -12,12 +12,12 @@ from tests.support.house import call_of
 from tests.surfaces.mcp.places import MODES, http_client
 
 from pegboard.bootstrap.application import Application
+from pegboard.config.docspace_toolsets import TOOLSETS
 from pegboard.core.calls.call import BadArguments, LockedToolRefusal, ToolFailure, refusal_text
 from pegboard.core.commands.commands import AddServer, ApproveTool, SetSwitch
 from pegboard.core.decision.resolve import LockedTool, OpenTool
 from pegboard.core.decision.status import LockStatus, explain_reason, operator_detail
 from pegboard.core.json.values import JsonObject
-from pegboard.core.model.docspace import TOOLSETS
 from pegboard.core.model.ids import ToolId, ToolsetId, ToolsetKey
 from pegboard.core.model.selection import View
 from pegboard.core.model.toolset import Toolset

@@ -18,7 +18,8 @@ from tests.docspace.stand_in import ADA_KEY, BOB_KEY, stand_in
 from tests.e2e.served import DEADLINE, environment, warm_pegboard
 from tests.surfaces.mcp.places import http_client
 
-from pegboard.core.model.docspace import DocSpaceMisconfiguration, misconfiguration_remedies
+from pegboard.config.docspace_toolsets import misconfiguration_remedies
+from pegboard.core.model.web_api import ApiMisconfiguration
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 ADAS = ["Ada's forms", "Ada's team", "Ada's public room"]
@@ -82,12 +83,13 @@ async def test_a_client_of_todays_server_can_start_pegboard_in_its_place(tmp_pat
     assert [room["title"] for room in body(by_meta)["response"]["folders"]] == ADAS
     assert text_of(by_search) == text_of(by_meta)
     assert nobody.tools == []
-    wrong = DocSpaceMisconfiguration("No authentication method")
+    wrong = ApiMisconfiguration("No authentication method")
+    outage = wrong.outage("DocSpace")
     (mend,) = misconfiguration_remedies(wrong)
-    assert f"{wrong.outage}. " in text_of(refused)
-    assert f"{wrong.outage}. " in instructions
+    assert f"{wrong.outage('DocSpace')}. " in text_of(refused)
+    assert f"{wrong.outage('DocSpace')}. " in instructions
     assert mend in instructions
-    assert f"pegboard: {wrong.outage}. " in written
+    assert f"pegboard: {wrong.outage('DocSpace')}. " in written
     assert mend in written
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pegboard.bootstrap.toolsets import ToolsetServices
     from pegboard.config.settings import Settings
     from pegboard.core.model.catalogue import Health
-    from pegboard.core.model.docspace import DocSpace
     from pegboard.core.model.server import Server
     from pegboard.core.model.tool import OwnTools
+    from pegboard.core.model.web_api import WebApi
     from pegboard.core.policy.policy import Policy
     from pegboard.ports.providers import Expand, ExpandForCaller, Provider, ProviderFor
     from pegboard.providers.docspace.check import DocSpaceUser
@@ -41,9 +41,9 @@ def make_provider_factory(
 ) -> "ProviderFor":
     from pegboard.config.references import expander_for_callers
     from pegboard.core.model.catalogue import ProviderAsleep, ProviderDown, ProviderOff
-    from pegboard.core.model.docspace import DocSpace
     from pegboard.core.model.server import Container, Http, InstalledBy, Stdio
     from pegboard.core.model.tool import OwnTools
+    from pegboard.core.model.web_api import WebApi
     from pegboard.ports.providers import UnresolvedReference
     from pegboard.providers.composite import IdleProvider
 
@@ -67,7 +67,7 @@ def make_provider_factory(
         return ProviderDown(now(), values.why) if isinstance(values, UnresolvedReference) else ProviderAsleep(now())
 
     def provider(server: "Server") -> "Provider":
-        if isinstance(server.connection, DocSpace):
+        if isinstance(server.connection, WebApi):
             # Nothing is started for it, and its tools are known without asking anybody.
             return halls.provider(server, server.connection)
         if not starts(str(server.key), server.id):
@@ -102,9 +102,9 @@ class DocSpaceClients:
     """Whether calls come in requests, which could bring credentials of their own."""
     tag_key: "Callable[[], bytes]"
     """By which a person's yes is bound to credentials."""
-    _contexts: "dict[DocSpace, DocSpaceContext]" = field(default_factory=dict)
+    _contexts: "dict[WebApi, DocSpaceContext]" = field(default_factory=dict)
 
-    def provider(self, server: "Server", connection: "DocSpace") -> "Provider":
+    def provider(self, server: "Server", connection: "WebApi") -> "Provider":
         from pegboard.core.model.ids import ToolsetKey
         from pegboard.providers.docspace import docspace_tools
 
@@ -114,7 +114,7 @@ class DocSpaceClients:
             self._contexts = {connection: self._context(connection)}
         return docspace_tools(server.key, str(server.key.toolset), self._contexts[connection], now)
 
-    def _context(self, connection: "DocSpace") -> "DocSpaceContext":
+    def _context(self, connection: "WebApi") -> "DocSpaceContext":
         return _make_context(
             connection, _expand(self.settings), by_requests=self.per_request_credentials, key=self.tag_key
         )
@@ -127,7 +127,7 @@ def _expand(settings: "Settings | None") -> "Expand":
 
 
 def _make_context(
-    connection: "DocSpace", expand: "Expand", *, by_requests: bool, key: "Callable[[], bytes]" = secrets.token_bytes
+    connection: "WebApi", expand: "Expand", *, by_requests: bool, key: "Callable[[], bytes]" = secrets.token_bytes
 ) -> "DocSpaceContext":
     from dataclasses import replace
 
@@ -153,17 +153,20 @@ def docspace_problem(policy: "Policy", settings: "Settings | None") -> str | Non
     from dataclasses import replace
 
     from pegboard.config.docspace import operator_access
-    from pegboard.core.docspace.credentials import docspace_of
-    from pegboard.core.model.docspace import DocSpaceMisconfiguration, misconfiguration_remedies
+    from pegboard.config.docspace_toolsets import misconfiguration_remedies
+    from pegboard.core.model.web_api import ApiMisconfiguration
 
-    connection = docspace_of(policy)
+    connection = policy.web_api
     if connection is None:
         return None
     wrong = operator_access(replace(connection, lends=None), _expand(settings))
-    if not isinstance(wrong, DocSpaceMisconfiguration):
+    if not isinstance(wrong, ApiMisconfiguration):
         return None
     return " ".join(
-        (f"{wrong.outage.rstrip('.')}. None of its tools can be called.", *misconfiguration_remedies(wrong))
+        (
+            f"{wrong.outage(connection.title).rstrip('.')}. None of its tools can be called.",
+            *misconfiguration_remedies(wrong),
+        )
     )
 
 
@@ -173,14 +176,14 @@ async def check_docspace(settings: "Settings | None") -> "tuple[str, DocSpaceUse
     from dataclasses import replace
 
     from pegboard.config.docspace import from_environment, operator_access, variable_warnings
-    from pegboard.core.docspace.credentials import docspace_of
-    from pegboard.core.model.docspace import DocSpaceMisconfiguration, misconfiguration_remedies
+    from pegboard.config.docspace_toolsets import misconfiguration_remedies
+    from pegboard.core.model.web_api import ApiMisconfiguration
     from pegboard.core.policy.policy import DeclaredSettings, Policy
     from pegboard.providers.docspace.check import DocSpaceCheckFailure, DocSpaceFailureKind, check_docspace
 
     slips = tuple(map(str, variable_warnings(os.environ)))
     declared = settings.declared if settings else from_environment(DeclaredSettings(), os.environ).board
-    connection = docspace_of(Policy(declared))
+    connection = Policy(declared).web_api
     if connection is None:
         how = "Write docspace in pegboard.yaml, or set DOCSPACE_BASE_URL and DOCSPACE_API_KEY for this command"
         raise ConfigurationError("\n".join((f"there is no DocSpace here. {how}, as for the gateway.", *slips)))
@@ -192,7 +195,7 @@ async def check_docspace(settings: "Settings | None") -> "tuple[str, DocSpaceUse
     if access is None:
         # Nobody said that callers bring their own: more likely, a key was forgotten.
         access = operator_access(replace(connection, lends=None), expand)
-    if isinstance(access, DocSpaceMisconfiguration):
+    if isinstance(access, ApiMisconfiguration):
         lines = (access.why, *misconfiguration_remedies(access), *(slips if settings is None else ()))
         raise ConfigurationError("\n".join(lines), {"errors": access.why.splitlines()})
     assert access is not None, "without callers' own credentials there are the operator's, or none and that is wrong"

@@ -85,11 +85,10 @@ def _principal(
 def _view(
     board: "BoardState", headers: Sequence[tuple[bytes, bytes]], query: bytes, principal: "PrincipalId"
 ) -> "View | ChatRejection":
-    from pegboard.core.docspace.credentials import docspace_of
     from pegboard.surfaces.chat.response import bad_request
     from pegboard.surfaces.mcp.view import BadOption, explain_unaccepted_credentials, view_of
 
-    docspace = docspace_of(board.policy)
+    docspace = board.policy.web_api
     if docspace is not None and (why := explain_unaccepted_credentials(docspace, dict(headers), query)) is not None:
         return bad_request(why)
     found = view_of(headers, query, principal)
@@ -142,17 +141,16 @@ class ListeningGateway:
 
     @property
     def has_docspace(self) -> bool:
-        from pegboard.core.docspace.credentials import docspace_of
 
-        return docspace_of(self.application.gateway.board.policy) is not None
+        return self.application.gateway.board.policy.web_api is not None
 
     def warnings(self) -> Iterator[str]:
-        from pegboard.core.docspace.credentials import caller_credentials_warning
+        from pegboard.core.calls.caller_credentials import caller_credentials_warning
 
         board = self.application.gateway.board
         if self.is_open_to_others:
             yield OPEN_TO_CALLERS if board.policy.requires_tokens else OPEN_TO_OTHERS
-        if (lends := caller_credentials_warning(board.policy)) is not None:
+        if (lends := caller_credentials_warning(board.policy.web_api)) is not None:
             yield lends
         yield from map(str, board.current_warnings())
 
@@ -345,7 +343,6 @@ def make_operator_authentication(house: Application, token: str, port: int = 0) 
 def make_request_checks(house: Application, url: str) -> "RequestChecks":
     """Whoever names an address to listen on wants to be addressed by it; a page that rebinds a name cannot."""
     from pegboard.config.settings import GatewaySettings
-    from pegboard.core.docspace.credentials import docspace_of
     from pegboard.gateway.access.attempts import TrustedProxies
     from pegboard.surfaces.mcp.request_checks import RequestChecks
 
@@ -358,7 +355,7 @@ def make_request_checks(house: Application, url: str) -> "RequestChecks":
         TrustedProxies(callers.proxies),
         max_values=callers.max_values,
     )
-    uploads = MAX_UPLOAD_REQUEST_BYTES if docspace_of(house.gateway.board.policy) is not None else door.max_body_bytes
+    uploads = MAX_UPLOAD_REQUEST_BYTES if house.gateway.board.policy.web_api is not None else door.max_body_bytes
     return replace(door, max_body_bytes=callers.max_bytes or uploads)
 
 

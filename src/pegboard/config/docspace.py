@@ -2,31 +2,25 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 from pegboard.config.declare import FileContext
+from pegboard.config.docspace_toolsets import DESCRIPTIONS, KIND, TITLE, TOOLSETS, misconfiguration_remedies, tool_ids
 from pegboard.config.keys import sources as keys
 from pegboard.config.keys.access import PRESENTATION
 from pegboard.config.references import VariableReference, expander, has_reference, header_references, parse_references
 from pegboard.config.schema.document import FileProblem, LocatedValue
 from pegboard.config.schema.section import ConfigKey, ConfigValues
-from pegboard.core.docspace.credentials import (
-    DocSpaceAccess,
-    DocSpaceCredentialValues,
-    resolve_operator_access,
+from pegboard.core.calls.caller_credentials import (
+    AccessToken,
+    ApiAccess,
+    ApiKey,
+    Credential,
+    Password,
+    RawAuthorization,
+    explain_unsendable,
     shared_toolset_warning,
-)
-from pegboard.core.model.docspace import (
-    DESCRIPTIONS,
-    TOOLSETS,
-    CallerCredentialRules,
-    DocSpace,
-    DocSpaceMisconfiguration,
-    base_url_problems,
-    misconfiguration_remedies,
-    normalize_base_url,
-    tool_ids,
 )
 from pegboard.core.model.ids import ProviderKey, ToolId, ToolsetKey
 from pegboard.core.model.references import ToolDirectory, closest_names
@@ -34,6 +28,13 @@ from pegboard.core.model.selection import AllToolsets, Selection, parse_toolsets
 from pegboard.core.model.server import DeclaredAt, Http, Server, Trust
 from pegboard.core.model.settings import PresentationMode
 from pegboard.core.model.toolset import Toolset
+from pegboard.core.model.web_api import (
+    ApiMisconfiguration,
+    CallerCredentialRules,
+    WebApi,
+    base_url_problems,
+    normalize_base_url,
+)
 from pegboard.core.policy.policy import DeclaredSettings
 from pegboard.ports.providers import Expand, UnresolvedReference
 
@@ -67,6 +68,9 @@ _UNSUPPORTED: Final[Mapping[str, str]] = {
 }
 
 
+_credential_rules: Final = partial(CallerCredentialRules, api_title=TITLE)
+
+
 @dataclass(frozen=True)
 class DocSpaceVariables:
     """What they say. Secrets are left where they are: their names are enough to find them again."""
@@ -77,7 +81,7 @@ class DocSpaceVariables:
     selection: Selection = field(default_factory=Selection)
     dynamic: bool = False
     user_agent: str | None = None
-    caller_credentials: CallerCredentialRules = field(default_factory=CallerCredentialRules)
+    caller_credentials: CallerCredentialRules = field(default_factory=_credential_rules)
     """What callers could bring, if they may."""
     asks_callers: bool = False
     """Whether callers are asked to bring credentials of their own, in so many words."""
@@ -132,7 +136,7 @@ def read_variables(environ: Mapping[str, str]) -> DocSpaceVariables:
         selection=Selection(parse_toolsets(chosen), added, taken),
         dynamic=dynamic,
         user_agent=None if agent is None else agent.strip(),
-        caller_credentials=CallerCredentialRules(
+        caller_credentials=_credential_rules(
             authorization=header, headers=prefix in (None, HEADER_PREFIX), query=query
         ),
         asks_callers=any(_is_yes(name, text(name)) for name in _REQUEST_NAMES),
@@ -216,7 +220,7 @@ class BoardWithDocSpace:
 
 @dataclass(frozen=True)
 class _DocSpaceDeclaration:
-    connection: DocSpace
+    connection: WebApi
     at: DeclaredAt
     selection: Selection = field(default_factory=Selection)
     trust: Trust = Trust.OPEN
@@ -226,7 +230,7 @@ class _DocSpaceDeclaration:
         return select_tools(self.selection, ToolDirectory(tool_ids(), frozenset(TOOLSETS))).tools
 
     @cached_property
-    def usable_connection(self) -> DocSpace:
+    def usable_connection(self) -> WebApi:
         """As it is reached, or why it cannot be."""
         nothing = not self.chosen_tools and not self.connection.problem
         return replace(self.connection, problem=_NO_TOOLS_MESSAGE) if nothing else self.connection
@@ -262,15 +266,15 @@ def from_environment(
     return BoardWithDocSpace(hung, told)
 
 
-def operator_access(connection: DocSpace, expand: Expand) -> DocSpaceAccess | DocSpaceMisconfiguration | None:
+def operator_access(connection: WebApi, expand: Expand) -> ApiAccess | ApiMisconfiguration | None:
     """As whom the operator asks DocSpace; `None` where callers are to say. References are followed now."""
     if connection.problem:
-        return DocSpaceMisconfiguration(connection.problem)
+        return ApiMisconfiguration(connection.problem)
     found: dict[str, str] = {}
     for text in connection.texts:
         value = expand(text)
         if isinstance(value, UnresolvedReference):
-            return DocSpaceMisconfiguration(
+            return ApiMisconfiguration(
                 _missing_reason(value, is_secret=text not in (connection.base_url, connection.username))
             )
         found[text] = value
@@ -286,7 +290,62 @@ def operator_access(connection: DocSpace, expand: Expand) -> DocSpaceAccess | Do
     return resolve_operator_access(replace(said, base_url_written=connection.base_url), connection.lends)
 
 
-def trusted_base_urls(connection: DocSpace, expand: Expand) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True)
+class DocSpaceCredentialValues:
+    """Values as they are, around which white space means nothing, and where nothing is as good as not said."""
+
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+    auth_token: str = field(default="", repr=False)
+    username: str = ""
+    password: str = field(default="", repr=False)
+    authorization: str = field(default="", repr=False)
+    base_url_written: str = ""
+    """The base URL as the file says it, with its references. Messages quote this one: a value may be a secret."""
+
+
+def resolve_operator_access(
+    said: DocSpaceCredentialValues, lends: CallerCredentialRules | None
+) -> ApiAccess | ApiMisconfiguration | None:
+    """All that is wrong, at once. `None` where the operator has no credentials, and each caller is to lend its own."""
+    place = said.base_url.strip()
+    methods = tuple(_settled_methods(said))
+    faults = base_url_problems(place, said.base_url_written) if place else ()
+    if wrong := [*faults, *_problems(said, methods, lends)]:
+        return ApiMisconfiguration("\n".join(wrong))
+    return ApiAccess(normalize_base_url(place), methods[0]) if methods else None
+
+
+def _settled_methods(said: DocSpaceCredentialValues) -> Iterator[Credential]:
+    if value := said.authorization.strip():
+        yield RawAuthorization(value)
+    if value := said.api_key.strip():
+        yield ApiKey(value)
+    if value := said.auth_token.strip():
+        yield AccessToken(value)
+    if (name := said.username.strip()) and (value := said.password.strip()):
+        yield Password(name, value)
+
+
+def _problems(
+    said: DocSpaceCredentialValues, methods: tuple[Credential, ...], lends: CallerCredentialRules | None
+) -> Iterator[str]:
+    username, password = said.username.strip(), said.password.strip()
+    if username and not password:
+        yield "No password"
+    if password and not username:
+        yield "No username"
+    if methods and not said.base_url.strip():
+        yield "No API base URL"
+    lendable = lends is not None and (lends.headers or (lends.authorization and lends.query))
+    if not methods and not username and not password and not lendable:
+        yield "No authentication method"
+    if len(methods) > 1:
+        yield "Multiple authentication methods"
+    yield from (told for method in methods if (told := explain_unsendable(method)) is not None)
+
+
+def trusted_base_urls(connection: WebApi, expand: Expand) -> tuple[str, ...]:
     """The base URLs that the operator names: callers may lead to them even where they are inside its own network."""
     own = expand(connection.base_url) if connection.base_url else ""
     places = () if connection.lends is None else connection.lends.base_urls
@@ -306,6 +365,7 @@ def _add_to_board(board: DeclaredSettings, wish: _DocSpaceDeclaration) -> Declar
     return replace(
         board,
         optional_names=board.optional_names | {*left_out},
+        chosen_elsewhere={str(id): TITLE for id in tool_ids()},
         servers={**board.servers, **servers},
         toolsets={**board.toolsets, **sets},
         selection=selection,
@@ -317,7 +377,7 @@ def _sharing_warnings(board: DeclaredSettings) -> Iterator[FileProblem]:
     for key, server in board.servers.items():
         if key.toolset in TOOLSETS and isinstance(server.origin, DeclaredAt):
             yield FileProblem(
-                server.origin.file, server.origin.line, str(server.id), shared_toolset_warning(key.toolset)
+                server.origin.file, server.origin.line, str(server.id), shared_toolset_warning(key.toolset, TITLE)
             )
 
 
@@ -328,21 +388,23 @@ def _toolset(said: Toolset | None, at: DeclaredAt, description: str, new: Toolse
     return replace(said, description=said.description or description, user_mcp=False)
 
 
-def _connection(values: ConfigValues, board: DeclaredSettings) -> DocSpace:
-    usual = DocSpace()
+def _connection(values: ConfigValues, board: DeclaredSettings) -> WebApi:
+    usual = WebApi(KIND, TITLE)
 
     def text(key: ConfigKey[str]) -> str:
         return values.value(key, "")
 
     agent = values.get(keys.USER_AGENT)
-    return DocSpace(
+    return WebApi(
+        KIND,
+        TITLE,
         base_url=text(keys.BASE_URL),
         api_key=text(keys.API_KEY),
         auth_token=text(keys.AUTH_TOKEN),
         username=text(keys.USERNAME),
         password=text(keys.PASSWORD),
         authorization=text(keys.AUTHORIZATION),
-        lends=_caller_credentials(CallerCredentialRules(base_urls=_places(values)), board)
+        lends=_caller_credentials(_credential_rules(base_urls=_places(values)), board)
         if values.value(keys.REQUEST_CREDENTIALS, False)
         else None,
         user_agent=None if agent is None else agent.value,
@@ -351,13 +413,15 @@ def _connection(values: ConfigValues, board: DeclaredSettings) -> DocSpace:
     )
 
 
-def _from_variables(said: DocSpaceVariables, board: DeclaredSettings) -> DocSpace:
+def _from_variables(said: DocSpaceVariables, board: DeclaredSettings) -> WebApi:
     """Callers bring credentials where the operator asks them to, or has none and so could mean nothing else. A gateway
     with tokens is shared: there it must be said, and so it must where somebody misspelt a name."""
     lends = _caller_credentials(said.caller_credentials, board)
     implied = not (said.secret_names or said.has_typos or board.principals)
     may = (said.asks_callers or implied) and (lends.headers or lends.authorization)
-    return DocSpace(
+    return WebApi(
+        KIND,
+        TITLE,
         base_url=said.base_url,
         api_key=said.reference("API_KEY"),
         auth_token=said.reference("AUTH_TOKEN"),
@@ -398,7 +462,7 @@ def _selection(values: ConfigValues) -> Selection:
     )
 
 
-def _warnings(said: LocatedValue[ConfigValues], connection: DocSpace, place: FileContext) -> Iterator[FileProblem]:
+def _warnings(said: LocatedValue[ConfigValues], connection: WebApi, place: FileContext) -> Iterator[FileProblem]:
     if not place.resolves_references and any(map(has_reference, connection.texts)):
         return
     expand = expander(place.environ, place.folder)
@@ -410,7 +474,7 @@ def _warnings(said: LocatedValue[ConfigValues], connection: DocSpace, place: Fil
             why = _missing_reason(value, is_secret=key not in (keys.BASE_URL, keys.USERNAME))
             yield FileProblem(place.file, text.line, text.key, f"{why}.", depends_on_environment=True)
     wrong = None if missing else operator_access(connection, expand)
-    if isinstance(wrong, DocSpaceMisconfiguration):
+    if isinstance(wrong, ApiMisconfiguration):
         told = "; ".join(wrong.why.splitlines())
         yield FileProblem(
             place.file,

@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 from pegboard.config.references import is_only_references
 from pegboard.core.json.values import Json
-from pegboard.core.model.docspace import DocSpace
 from pegboard.core.model.server import Connection, Container, Http, NoOAuth, OAuth, Server, Stdio
 from pegboard.core.model.tool import ContainerImage, OwnTools
+from pegboard.core.model.web_api import WebApi
 
 MASK: Final = "***"
 
@@ -83,11 +83,11 @@ def mask_connection(connection: Connection) -> Mapping[str, Json]:
                 "containers": {id: {**_mask_image(image)} for id, image in connection.containers.items()},
                 "linked": connection.linked,
             }
-        case DocSpace() as docspace:
+        case WebApi() as api:
             return {
-                "transport": "docspace",
-                "url": display_text(docspace.base_url),
-                "request_credentials": docspace.lends is not None,
+                "transport": api.kind,
+                "url": display_text(api.base_url),
+                "request_credentials": api.lends is not None,
             }
         case _:
             assert_never(connection)

@@ -14,9 +14,9 @@ from pegboard.config.paths import read_bytes
 from pegboard.config.references import FileReference, expand_home, parse_references
 from pegboard.config.schema.document import FileProblem, ListNode, MapNode, Node, ScalarNode
 from pegboard.config.settings import MAX_SETTINGS_BYTES
-from pegboard.core.model.docspace import DocSpace
 from pegboard.core.model.server import Connection, Container, Http, OAuth, Stdio
 from pegboard.core.model.tool import ContainerImage, OwnTools
+from pegboard.core.model.web_api import WebApi
 
 # A bell for one file: rings when its content may have changed, however it was changed.
 
@@ -108,8 +108,8 @@ def connection_texts(connection: Connection) -> Iterator[str]:
         case OwnTools(containers=containers):
             for image in containers.values():
                 yield from _texts_of_image(image)
-        case DocSpace() as docspace:
-            yield from docspace.texts
+        case WebApi() as api:
+            yield from api.texts
         case _:
             assert_never(connection)
 

@@ -28,6 +28,12 @@ from pegboard.core.calls.call import (
     UnknownTool,
     admit,
 )
+from pegboard.core.calls.caller_credentials import (
+    CREDENTIAL_HEADERS,
+    ApiAccess,
+    caller_credential_rules,
+    read_caller_credentials,
+)
 from pegboard.core.calls.tickets import TICKET_TOOL
 from pegboard.core.decision.listing_changes import (
     describe_stopped_owners,
@@ -37,12 +43,6 @@ from pegboard.core.decision.listing_changes import (
 )
 from pegboard.core.decision.resolve import LockedTool
 from pegboard.core.decision.status import ProviderUnavailable, UnusableOverride
-from pegboard.core.docspace.credentials import (
-    CREDENTIAL_HEADERS,
-    DocSpaceAccess,
-    caller_credential_rules,
-    read_caller_credentials,
-)
 from pegboard.core.model.catalogue import ProviderStart
 from pegboard.core.model.ids import BuiltinKey, ProviderKey, ToolId, ToolsetKey
 from pegboard.core.model.references import closest_names
@@ -60,16 +60,16 @@ from pegboard.gateway.validation import Validators
 from pegboard.ports.audit import Audit
 from pegboard.ports.providers import ClientPeer, Progress
 
-# What the record of a call tells of credentials that its caller brought: for which DocSpace, and nothing of them.
+# What the record of a call tells of credentials that its caller brought: for which place, and nothing of them.
 
 
 def with_credential_place(call: ToolCall, policy: Policy) -> ToolCall:
-    """A call of a tool of DocSpace, by a client that is named with the place it brought credentials for."""
+    """A call, by a client that is named with the place it brought credentials for."""
     lends = caller_credential_rules(policy)
     if lends is None or not any(name in call.headers for name in CREDENTIAL_HEADERS):
         return call
     access = read_caller_credentials(call.headers, lends)
-    if not isinstance(access, DocSpaceAccess):
+    if not isinstance(access, ApiAccess):
         return call
     return replace(call, client=f"{call.client or 'a client'}, with credentials of its own for {access.origin}")
 

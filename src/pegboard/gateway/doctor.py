@@ -8,6 +8,7 @@ from shlex import quote
 from typing import Final, assert_never
 
 from pegboard.config.overrides import PIN_ADVICE, plaintext_secrets
+from pegboard.core.calls.caller_credentials import caller_credentials_warning, shared_toolset_warning
 from pegboard.core.decision.facts import servers_under_review
 from pegboard.core.decision.status import (
     LockStatus,
@@ -17,17 +18,16 @@ from pegboard.core.decision.status import (
     outage_kind,
 )
 from pegboard.core.decision.unknown_names import unknown_names
-from pegboard.core.docspace.credentials import caller_credentials_warning, docspace_of, shared_toolset_warning
 from pegboard.core.explain.effects import OverrideMisfit, override_misfits
 from pegboard.core.model.catalogue import NO_RESOURCES, ProviderDown, ProviderNeedsSignIn, ProviderStart
 from pegboard.core.model.characters import escape_name
-from pegboard.core.model.docspace import TOOLSETS, misconfiguration_in
 from pegboard.core.model.ids import LOCAL_PRINCIPAL, BuiltinKey, SourceKey, ToolsetKey, provider_title
 from pegboard.core.model.selection import View
 from pegboard.core.model.server import DeclaredAt, Http, InstalledBy, Origin
 from pegboard.core.model.settings import PresentationMode
 from pegboard.core.model.text import quote_name
 from pegboard.core.model.tool import Tool
+from pegboard.core.model.web_api import WebApi
 from pegboard.core.overrides.model import Override
 from pegboard.core.policy.unreadable_rows import UNREADABLE_ROW, describe_effect, repair_command
 from pegboard.core.presentations.costs import PresentationCost, presentation_costs
@@ -85,11 +85,6 @@ def _round_tokens(tokens: int) -> str:
 MAX_DUPLICATES: Final = 10
 """Two servers that share everything would fill the page; the first ones tell enough."""
 
-_DISABLE_CREDENTIALS_FIX: Final = (
-    "If they should not, say so: docspace.request_credentials; or DOCSPACE_REQUEST_HEADER_PREFIX= and "
-    "DOCSPACE_REQUEST_AUTHORIZATION_HEADER=0"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class BoardIssue:
@@ -108,7 +103,7 @@ def diagnose(board: BoardState, *, running: bool = True) -> tuple[BoardIssue, ..
         *_unreadable_rows(board),
         *_config_warnings(board),
         *_reviews(board),
-        *_docspace(board),
+        *_web_api(board),
         *_servers(board, running),
         *_unknown_names(board),
         *_pending_approvals(board),
@@ -166,33 +161,40 @@ def _reviews(board: BoardState) -> Iterator[BoardIssue]:
         yield BoardIssue(str(reason.server), explain_reason(reason), mend)
 
 
-def _docspace(board: BoardState) -> Iterator[BoardIssue]:
+def _web_api(board: BoardState) -> Iterator[BoardIssue]:
     """Its toolsets are reached the same way, so what is wrong with one is wrong with all, and told once."""
+    policy, api = board.policy, board.policy.web_api
+    if api is None:
+        return
+    own = {key.toolset: server for key, server in policy.servers.items() if isinstance(server.connection, WebApi)}
     down = {
-        listing.health.why: source
-        for source, listing in board.catalogue.listings.items()
-        if isinstance(listing.health, ProviderDown) and misconfiguration_in(listing.health.why) is not None
+        listing.health.why: listing.source.toolset
+        for listing in board.catalogue.listings.values()
+        if isinstance(listing.health, ProviderDown) and listing.health.fix and listing.source.toolset in own
     }
-    for why, source in down.items():
-        server = None if isinstance(source, BuiltinKey) else board.policy.servers.get(source)
+    for why, toolset in down.items():
         line = next((each.location for each in board.current_warnings() if each.message.rstrip(".") in why), None)
-        where = "" if server is None else f"Correct it at {line or server.origin}. "
         wrong = f"{why.rstrip('.')}. None of its tools can be called."
-        yield BoardIssue("docspace", wrong, f"{where}pegboard docspace check")
-    for key, server in board.policy.servers.items():
+        where = f"Correct it at {line or own[toolset].origin}. "
+        yield BoardIssue(api.kind, wrong, f"{where}pegboard {api.kind} check")
+    for key, server in policy.servers.items():
         # Of those in the file the file's remarks tell.
-        if key.toolset in TOOLSETS and isinstance(server.origin, InstalledBy) and docspace_of(board.policy) is not None:
-            yield BoardIssue(
-                str(key), f"{shared_toolset_warning(key.toolset)}.", f"pegboard toolset show {key.toolset}", grave=False
-            )
-    if not down and (told := caller_credentials_warning(board.policy)) is not None:
-        yield BoardIssue("docspace", told, _DISABLE_CREDENTIALS_FIX, grave=False)
+        if key.toolset in own and isinstance(server.origin, InstalledBy):
+            told = f"{shared_toolset_warning(key.toolset, api.title)}."
+            yield BoardIssue(str(key), told, f"pegboard toolset show {key.toolset}", grave=False)
+    if not down and (warning := caller_credentials_warning(api)) is not None:
+        prefix = f"{api.kind.upper()}_REQUEST"
+        fix = (
+            f"If they should not, say so: {api.kind}.request_credentials; or {prefix}_HEADER_PREFIX= and "
+            f"{prefix}_AUTHORIZATION_HEADER=0"
+        )
+        yield BoardIssue(api.kind, warning, fix, grave=False)
 
 
 def _servers(board: BoardState, running: bool) -> Iterator[BoardIssue]:
     for source, listing in board.catalogue.listings.items():
         match listing.health:
-            case ProviderDown(_, why) if misconfiguration_in(why) is not None:
+            case ProviderDown(fix=fix) if fix:
                 pass
             case ProviderDown(_, why) if (wanted := find_unset_secret(why)) is not None:
                 yield BoardIssue(str(source), f"{_display_name(source)} is down: {outage_kind(why)}.", wanted.command)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any, Final, TypeAlias, assert_never
 
-from pegboard.core.model.docspace import DocSpace
 from pegboard.core.model.ids import PrincipalId, ProviderKey, ServerKey, ToolsetId, ToolsetKey
 from pegboard.core.model.server import (
     AllButTools,
@@ -31,6 +30,7 @@ from pegboard.core.model.server import (
 )
 from pegboard.core.model.tool import ContainerImage, ContainerTool, OwnTools, PythonTool, ToolsetLimits, ToolSpec
 from pegboard.core.model.toolset import FileKind, Toolset, ToolsetFile, ToolsetImport, ToolsetOrigin
+from pegboard.core.model.web_api import WebApi
 from pegboard.core.policy.policy import PolicyDecisions
 from pegboard.store.decisions import SpecCache, key_text, spec_of, spec_row, valid_server, valid_toolset
 from pegboard.store.text import (
@@ -200,8 +200,8 @@ def _connection_row(connection: Connection) -> str:
         case OwnTools():
             # Its parts have tables of their own, and never come here.
             raise ValueError("The tools of a toolset's own are no server.")
-        case DocSpace():
-            raise ValueError("A DocSpace is declared, and never installed.")
+        case WebApi(_, title):
+            raise ValueError(f"{title} is declared, and never installed.")
         case _:
             assert_never(connection)
 

@@ -13,11 +13,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from pegboard.core.calls.call import AdmittedCall, ToolCall, ToolFailure, ToolSuccess
-from pegboard.core.docspace.credentials import ApiKey, DocSpaceAccess
+from pegboard.core.calls.caller_credentials import ApiAccess, ApiKey
 from pegboard.core.json.values import Json
 from pegboard.core.model.catalogue import ProviderStart
-from pegboard.core.model.docspace import CallerCredentialRules, DocSpaceMisconfiguration
 from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, ToolsetId, ToolsetKey, WireName
+from pegboard.core.model.web_api import ApiMisconfiguration, CallerCredentialRules
 from pegboard.ports.providers import Progress, Provider
 from pegboard.providers.docspace import docspace_tools
 from pegboard.providers.docspace.limits import DocSpaceLimits
@@ -65,7 +65,7 @@ class Wall:
 
 @asynccontextmanager
 async def hung_up(
-    operator: DocSpaceAccess | DocSpaceMisconfiguration | None,
+    operator: ApiAccess | ApiMisconfiguration | None,
     *,
     lends: CallerCredentialRules | None = None,
     limits: DocSpaceLimits = QUICK,
@@ -88,8 +88,8 @@ async def hung_up(
             tasks.cancel_scope.cancel()
 
 
-def ada(url: str) -> DocSpaceAccess:
-    return DocSpaceAccess(url, ApiKey("sk-ada"))
+def ada(url: str) -> ApiAccess:
+    return ApiAccess(url, ApiKey("sk-ada"))
 
 
 @dataclass

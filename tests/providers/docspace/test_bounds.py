@@ -8,8 +8,8 @@ from starlette.responses import PlainTextResponse, RedirectResponse
 from tests.docspace.stand_in import BOB_KEY, listening, stand_in
 from tests.providers.docspace.calling import Script, ada, enveloped, hung_up
 
-from pegboard.core.model.docspace import CallerCredentialRules
 from pegboard.core.model.network_address import Address
+from pegboard.core.model.web_api import CallerCredentialRules
 from pegboard.providers.docspace import client as bounds
 
 pytestmark = pytest.mark.anyio

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from tests.docspace.stand_in import Fault, Hold, listening, stand_in
 from tests.providers.docspace.calling import NOW, QUICK, Script, ada, enveloped, hung_up
 
-from pegboard.core.docspace.credentials import AccessToken, DocSpaceAccess
-from pegboard.core.model.docspace import DocSpaceMisconfiguration
+from pegboard.core.calls.caller_credentials import AccessToken, ApiAccess
+from pegboard.core.model.web_api import ApiMisconfiguration
 from pegboard.providers.docspace.limits import DocSpaceLimits
 
 pytestmark = pytest.mark.anyio
@@ -98,7 +98,7 @@ async def test_a_redirect_within_docspace_keeps_the_credentials_and_one_away_fro
             enveloped({"id": 1}),
         ]
         away.answers += [Response(status_code=301, headers={"location": f"{url}fourth"})]
-        async with hung_up(DocSpaceAccess(url, AccessToken("pat-1"))) as wall:
+        async with hung_up(ApiAccess(url, AccessToken("pat-1"))) as wall:
             result = await wall.call("get_file_info", FILE)
 
     assert result["structuredContent"]["response"] == {"id": 1}
@@ -331,7 +331,7 @@ async def test_no_secret_is_told_whatever_docspace_says() -> None:
 
 
 async def test_an_address_that_cannot_be_asked_fails_calls_in_words() -> None:
-    async with hung_up(DocSpaceMisconfiguration("No password")) as wall:
+    async with hung_up(ApiMisconfiguration("No password")) as wall:
         assert await wall.call("get_room_types") == {
             "content": [{"type": "text", "text": "No password"}],
             "isError": True,

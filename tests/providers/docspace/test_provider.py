@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.docspace.stand_in import ADA_KEY, BOB_KEY, PAT, listening, stand_in
 from tests.providers.docspace.calling import Script, ada, clock, enveloped, hung_up
 
-from pegboard.core.docspace.credentials import ApiKey, DocSpaceAccess
+from pegboard.core.calls.caller_credentials import ApiAccess, ApiKey
 from pegboard.core.json.values import Json
 from pegboard.core.model.catalogue import ProviderDown, ProviderOff, ProviderStart, ProviderUp
-from pegboard.core.model.docspace import CallerCredentialRules, DocSpaceMisconfiguration
 from pegboard.core.model.ids import ToolsetId, ToolsetKey
+from pegboard.core.model.web_api import ApiMisconfiguration, CallerCredentialRules
 from pegboard.providers.docspace import docspace_tools
 from pegboard.providers.docspace.api import query_string
 from pegboard.providers.docspace.models import DocSpaceTool
@@ -29,6 +29,8 @@ READING = {
     *("get_room_info", "get_room_security_info", "get_rooms_folder", "get_room_types", "get_room_access_levels"),
     "get_all_people",
 }
+
+CHECK = "correct the settings of DocSpace; this says how: pegboard docspace check"
 
 
 def test_twenty_three_tools_hang_in_four_toolsets_in_their_order() -> None:
@@ -118,9 +120,7 @@ def test_defaults_and_members_come_in_the_order_of_the_schema() -> None:
 
 @pytest.mark.anyio
 async def test_a_toolset_is_up_while_it_runs_and_down_with_the_reason_where_it_is_not_set_up() -> None:
-    set_up: list[DocSpaceAccess | DocSpaceMisconfiguration | None] = [
-        DocSpaceMisconfiguration("No username\nNo API base URL")
-    ]
+    set_up: list[ApiAccess | ApiMisconfiguration | None] = [ApiMisconfiguration("No username\nNo API base URL")]
     hall = DocSpaceContext(lambda: set_up[-1], clock)
     provider = docspace_tools(ToolsetKey(ToolsetId("people")), "people", hall, clock)
     assert provider.listing().health == ProviderStart(1, clock())
@@ -138,7 +138,7 @@ async def test_a_toolset_is_up_while_it_runs_and_down_with_the_reason_where_it_i
             tasks.start_soon(provider.run, ring)
             await heard.wait()
             assert provider.listing().health == ProviderDown(
-                clock(), "DocSpace is misconfigured: No username; No API base URL"
+                clock(), "DocSpace is misconfigured: No username; No API base URL", fix=CHECK
             )
             set_up.append(ada("http://127.0.0.1:9/"))
             heard = rung
@@ -150,7 +150,7 @@ async def test_a_toolset_is_up_while_it_runs_and_down_with_the_reason_where_it_i
             provider.restart()
             await heard.wait()
             assert provider.listing().health == ProviderDown(
-                clock(), "DocSpace is misconfigured: No authentication method"
+                clock(), "DocSpace is misconfigured: No authentication method", fix=CHECK
             )
             tasks.cancel_scope.cancel()
     assert provider.listing().health == ProviderOff()
@@ -264,7 +264,7 @@ async def test_arguments_of_a_thousand_levels_are_told_and_not_fallen_over() -> 
     deep: Json = []
     for _ in range(1200):
         deep = [deep]
-    async with hung_up(DocSpaceAccess("http://127.0.0.1:9/", ApiKey("k"))) as wall:
+    async with hung_up(ApiAccess("http://127.0.0.1:9/", ApiKey("k"))) as wall:
         result = await wall.call("copy_batch_items", {"fileIds": [deep]})
 
     assert result == {
@@ -293,5 +293,5 @@ def test_an_authorization_header_alone_does_not_replace_the_operators_credential
     assert hall.call_access(operator, {b"authorization": key}) is operator
     assert hall.call_access(operator, {}) is operator
     own = hall.call_access(operator, {**place, b"x-mcp-api-key": key})
-    assert isinstance(own, DocSpaceAccess)
+    assert isinstance(own, ApiAccess)
     assert own.credential == ApiKey(key.decode())

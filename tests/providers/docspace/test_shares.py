@@ -10,7 +10,7 @@ from starlette.responses import Response
 from tests.docspace.stand_in import ADA_KEY, Hold, StandIn, listening, stand_in
 from tests.providers.docspace.calling import PATIENCE, Script, ada, clock, enveloped, hung_up
 
-from pegboard.core.docspace.credentials import ApiKey, DocSpaceAccess
+from pegboard.core.calls.caller_credentials import ApiAccess, ApiKey
 from pegboard.providers.docspace.client import DocSpaceClient, DocSpaceRequest
 from pegboard.providers.docspace.limits import (
     LARGE_ANSWER_BYTES,
@@ -35,7 +35,7 @@ async def opened(limits: DocSpaceLimits) -> AsyncIterator[DocSpaceClient]:
 
 
 async def asked(client: DocSpaceClient, url: str) -> str:
-    access = DocSpaceAccess(url, ApiKey(ADA_KEY))
+    access = ApiAccess(url, ApiKey(ADA_KEY))
     sending = DocSpaceRequest("GET", f"{url}api/2.0/files/file/101", {"accept": "application/json"})
     async with client.large_answer_slot(access) as seat:
         try:
@@ -86,7 +86,7 @@ async def test_large_answers_of_one_place_are_held_by_few_calls_at_once_and_smal
         listening(other) as elsewhere,
         opened(DocSpaceLimits(queue_timeout_s=0.2)) as client,
     ):
-        access = DocSpaceAccess(url, ApiKey(ADA_KEY))
+        access = ApiAccess(url, ApiKey(ADA_KEY))
         seats = [client.large_answer_slot(access) for _ in range(MAX_LARGE_ANSWERS_PER_PLACE)]
         for seat in seats:
             await seat.acquire()

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from pegboard.config.docspace_toolsets import TOOLSETS as KNOWN
 from pegboard.config.schema.fields import (
     BooleanField,
     ChoiceField,
@@ -14,10 +15,9 @@ from pegboard.config.schema.fields import (
 )
 from pegboard.config.schema.section import ConfigKey, ConfigSection
 from pegboard.core.model.databases import DEFAULT_CALL_ROWS, DEFAULT_QUERY_LIMITS
-from pegboard.core.model.docspace import DEADLINE_S, TIMEOUT_S
-from pegboard.core.model.docspace import TOOLSETS as KNOWN
 from pegboard.core.model.ids import ID_RULE
 from pegboard.core.model.server import Trust
+from pegboard.core.model.web_api import DEADLINE_S, TIMEOUT_S
 
 # The keys of `databases`: where each source is, what of it may be seen, and how much of it at once.
 

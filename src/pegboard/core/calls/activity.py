@@ -36,12 +36,12 @@ from pegboard.core.commands.toolset_install import InstallToolset, RecordSecretC
 from pegboard.core.commands.transfer import ReplaceDecisions
 from pegboard.core.decision.facts import find_quarantine
 from pegboard.core.decision.status import LockStatus
-from pegboard.core.model.docspace import DocSpace
 from pegboard.core.model.ids import PrincipalId, ServerKey, ToolId
 from pegboard.core.model.principals import sort_scopes
 from pegboard.core.model.server import Container, Http, Server, Stdio
 from pegboard.core.model.text import quote_name
 from pegboard.core.model.tool import OwnTools
+from pegboard.core.model.web_api import WebApi
 from pegboard.core.overrides.model import ARGUMENT_PREFIX, Override, OverrideEdit
 from pegboard.core.policy.policy import Consent, format_end
 
@@ -266,8 +266,8 @@ def _describe_connection(server: Server) -> str:
             return "started in a container"
         case OwnTools():
             return "run by itself"
-        case DocSpace():
-            return "reached by the API of DocSpace"
+        case WebApi(_, title):
+            return f"reached by the API of {title}"
         case _:
             assert_never(server.connection)
 

@@ -6,8 +6,6 @@ from enum import Enum
 from typing import Final, TypeAlias, assert_never
 
 from pegboard.core.model.catalogue import ProviderDown, ProviderNeedsSignIn, ProviderOff, ProviderStart
-from pegboard.core.model.docspace import OUTAGE_PATTERN as _MISCONFIGURED
-from pegboard.core.model.docspace import misconfiguration_in
 from pegboard.core.model.ids import ProviderKey, ServerKey, SourceKey, ToolId, ToolsetId, ToolsetKey, provider_title
 from pegboard.core.model.patterns import Pattern
 from pegboard.core.model.server import DeclaredAt, InstalledBy, Origin
@@ -32,7 +30,6 @@ _KIND_PATTERN: Final = re.compile(
     r"has no environment(?:, because its requirements cannot be installed)?|"
     r"(?P<heavy>[^\s:]{1,400}\.py:\d{1,7}: importing it takes more memory than\b)|"
     r"(?P<unloaded>[^\s:]{1,400}\.py:\d{1,7}: )|"
-    rf"{_MISCONFIGURED}|"
     r"(?:cannot run: )?(?P<unset>the secret [A-Za-z_][A-Za-z0-9_]{0,127} "
     r"(?:is not set|of [a-z0-9][a-z0-9_-]{0,63} (?:stands for nothing|cannot be read)))"
     r")"
@@ -63,7 +60,7 @@ def outage_sentence(why: str) -> str:
     return f"{text[0].upper()}{text[1:]}." if text.startswith(("the ", "command ")) else f"{text}."
 
 
-_NAMES_ITSELF: Final = re.compile(r"the secret |command ['\"]|DocSpace |\$\{|[^\s:]{1,400}\.py:\d{1,7}: ")
+_NAMES_ITSELF: Final = re.compile(r"the secret |command ['\"]|\$\{|[^\s:]{1,400}\.py:\d{1,7}: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,10 +393,8 @@ def _remedy(reason: LockReason, audience: Audience, names: _Names) -> str:
             find_needed_secret(why) is not None
         ):
             return audience.request(f"set the secret: pegboard toolset secrets set {names.toolset} {names.setting}")
-        case ProviderUnavailable(_, ProviderDown(_, why)) | NoToolListYet(_, ProviderDown(_, why)) if (
-            misconfiguration_in(why) is not None
-        ):
-            return audience.request("correct the settings of DocSpace; this says how: pegboard docspace check")
+        case ProviderUnavailable(_, ProviderDown(fix=fix)) | NoToolListYet(_, ProviderDown(fix=fix)) if fix:
+            return audience.request(fix)
         case UnusableOverride(_, is_operators=True, at=at):
             where = "" if at is None else f" at {at.short_text}"
             return f"This is operator policy: only an edit of pegboard.yaml corrects the override{where}."
@@ -440,7 +435,7 @@ def _remedy(reason: LockReason, audience: Audience, names: _Names) -> str:
 def operator_detail(reason: LockReason) -> str | None:
     """For operators alone: what the sentence leaves out, because a server or a system has said it."""
     match reason:
-        case ProviderUnavailable(_, ProviderDown(_, why, _, lines)) if find_unset_secret(why) is None and (
+        case ProviderUnavailable(_, ProviderDown(_, why, _, lines, "")) if find_unset_secret(why) is None and (
             lines or why.rstrip(".") != outage_kind(why)
         ):
             wrote = f" It last wrote: {quote_name(lines[-1])}." if lines else ""
@@ -511,6 +506,8 @@ def _health_text(health: ProviderStart | ProviderDown | ProviderNeedsSignIn | Pr
     match health:
         case ProviderStart(attempt):
             return f"is starting (attempt {attempt})"
+        case ProviderDown(_, why, fix=fix) if fix:
+            return f"is down: {why.rstrip('.')}"
         case ProviderDown(_, why):
             # Why is in part the server's own words, and may name places of this machine.
             return f"is down: {told}" if (told := outage_kind(why)) else "is down"

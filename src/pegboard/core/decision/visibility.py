@@ -8,8 +8,7 @@ from typing import Final, TypeAlias, assert_never
 from pegboard.core.decision.rules import is_approved, owner_is_known, server_is_reviewed
 from pegboard.core.decision.status import ChangedSinceApproval
 from pegboard.core.model.databases import DatabaseId, DatabaseTool, enabled_databases
-from pegboard.core.model.docspace import TOOLSETS as OF_DOCSPACE
-from pegboard.core.model.ids import PrincipalId, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.model.ids import PrincipalId, ToolId, ToolsetId
 from pegboard.core.model.patterns import LaunchBlock, find_launch_block
 from pegboard.core.model.references import ToolDirectory
 from pegboard.core.model.selection import AllToolsets, SelectedTools, Selection, View, entry_means_tool, select_tools
@@ -55,6 +54,7 @@ class HiddenBySelection:
 
     by: Selection
     at: DeclaredAt | None = field(default=None, compare=False)
+    chosen_elsewhere: Mapping[str, str] = field(default_factory=dict[str, str], compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,8 @@ class VisibilityFilter:
 
     @cached_property
     def _selection_reason(self) -> HiddenBySelection:
-        return HiddenBySelection(self.policy.declared.selection, self.policy.declared.selected_at)
+        declared = self.policy.declared
+        return HiddenBySelection(declared.selection, declared.selected_at, declared.chosen_elsewhere)
 
     @cached_property
     def _database_reason(self) -> HiddenWithoutDatabase:
@@ -200,7 +201,7 @@ def hidden_remedy(removed: HiddenReason, tool: ToolId) -> str:
     """An operator's decision is told with its place and what it says now, so that the edit can be made without looking
     it up; what people decided with the command that decides it anew."""
     match removed:
-        case HiddenBySelection(_, at) | HiddenWithoutDatabase(at=at):
+        case HiddenBySelection(at=at) | HiddenWithoutDatabase(at=at):
             return f"This is operator policy: in {file_place(at)}, {suggest_edit(removed, tool)}."
         case HiddenByGrants(PrincipalGrants(by=GrantSource.FILE, at=at)):
             return f"This is operator policy: in {file_place(at)}, {suggest_edit(removed, tool)}."
@@ -233,8 +234,8 @@ def grants_with(limit: PrincipalGrants, toolset: ToolsetId) -> tuple[ToolsetId, 
 def suggest_edit(removed: HiddenBySelection | HiddenByGrants | HiddenWithoutDatabase, tool: ToolId) -> str:
     """What to write in the file, as a clause."""
     match removed:
-        case HiddenBySelection(by):
-            return " and ".join(_selection_edits(by, tool))
+        case HiddenBySelection():
+            return " and ".join(_selection_edits(removed, tool))
         case HiddenByGrants(limit, toolset):
             return f"add {toolset} to what {limit.principal} may use (now {_names_text(limit.toolsets, 'toolsets')})"
         case HiddenWithoutDatabase(principal, asked, _, on):
@@ -250,8 +251,9 @@ def file_place(at: DeclaredAt | None) -> str:
     return _SETTINGS_FILE if at is None else str(at)
 
 
-def _selection_edits(selection: Selection, tool: ToolId) -> Iterable[str]:
+def _selection_edits(removed: HiddenBySelection, tool: ToolId) -> Iterable[str]:
     """Every edit that it takes: a toolset that is not chosen, and entries that take the tool away again."""
+    selection, id = removed.by, str(tool)
     now = f"(now {describe_selection(selection)})"
     taken = [text for text in selection.disabled if entry_means_tool(text, tool)]
     added = [text for text in selection.enabled if entry_means_tool(text, tool)]
@@ -259,11 +261,10 @@ def _selection_edits(selection: Selection, tool: ToolId) -> Iterable[str]:
     whole = isinstance(chosen, AllToolsets) or tool.toolset in (name.strip().lower() for name in chosen.names)
     if not whole and not added:
         yield f"add {tool.toolset} to toolsets under selection {now}"
-    of_docspace = isinstance(tool.source, ToolsetKey) and tool.toolset in OF_DOCSPACE
-    if of_docspace and str(tool) in taken:
-        # What is left out where DocSpace is set up is left out of the board by this same list.
-        yield f"choose {tool} where DocSpace is set up, and take it out of disabled_tools under selection too"
-        taken.remove(str(tool))
+    if id in taken and (where := removed.chosen_elsewhere.get(id)) is not None:
+        # What is left out there is left out of the board by this same list.
+        yield f"choose {tool} where {where} is set up, and take it out of disabled_tools under selection too"
+        taken.remove(id)
     if taken:
         yield f"take {', '.join(map(repr, taken))} out of disabled_tools under selection {now}"
 

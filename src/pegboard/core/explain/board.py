@@ -4,7 +4,6 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TypeAlias, assert_never
 
 from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, Resolution, Verdict
@@ -12,24 +11,16 @@ from pegboard.core.decision.rules import is_switched_on
 from pegboard.core.decision.status import SwitchedOff
 from pegboard.core.explain.states import MissingTool, ToolState, missing_tools, state_of
 from pegboard.core.model.catalogue import Catalogue
-from pegboard.core.model.docspace import DocSpace
 from pegboard.core.model.ids import BuiltinKey, ServerKey, SourceKey, ToolId, ToolsetId
 from pegboard.core.model.server import Container, Http, Stdio
 from pegboard.core.model.tool import OwnTools, Tool
+from pegboard.core.model.web_api import WebApi
 from pegboard.core.policy.policy import Policy
 
 ToolCost: TypeAlias = Callable[[Tool, str], int]
 """What a model is charged for a tool that it is shown under a name."""
 
 BoardPosition: TypeAlias = tuple[str, str]
-
-
-class ProviderKind(StrEnum):
-    MCP = "mcp"
-    PYTHON = "python"
-    CONTAINER = "container"
-    DOCSPACE = "docspace"
-    BUILTIN = "builtin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +90,20 @@ def build_dashboard(catalogue: Catalogue, policy: Policy, resolution: Resolution
     )
 
 
-def provider_kind(source: SourceKey, policy: Policy) -> ProviderKind:
+def provider_kind(source: SourceKey, policy: Policy) -> str:
     """By what kind of provider a source's tools come; an MCP server in a container is an MCP server."""
     if isinstance(source, BuiltinKey):
-        return ProviderKind.BUILTIN
+        return "builtin"
     connection = None if (server := policy.servers.get(source)) is None else server.connection
     match connection:
         case Stdio() | Http() | Container():
-            return ProviderKind.MCP
-        case DocSpace():
-            return ProviderKind.DOCSPACE
+            return "mcp"
+        case WebApi(kind):
+            return kind
         case OwnTools():
-            return ProviderKind.CONTAINER if connection.commands and not connection.python else ProviderKind.PYTHON
+            return "container" if connection.commands and not connection.python else "python"
         case None:
-            return ProviderKind.MCP if isinstance(source, ServerKey) else ProviderKind.PYTHON
+            return "mcp" if isinstance(source, ServerKey) else "python"
         case _:
             assert_never(connection)
 

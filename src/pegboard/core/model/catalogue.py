@@ -83,6 +83,9 @@ class ProviderDown:
     retry_at: datetime | None = None
     last_lines: tuple[str, ...] = ()
     """What the server last wrote to its error stream: for operators, never for agents."""
+    fix: str = ""
+    """What its provider says to do, as a request: `correct the settings`. Then `why` is in the provider's own words, so
+    that agents read it whole."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ class ServerKey:
 
 @dataclass(frozen=True, slots=True)
 class ToolsetKey:
-    """The tools a toolset brings itself: Python functions, container tools, DocSpace."""
+    """The tools a toolset brings itself: Python functions, container tools, a web API."""
 
     toolset: ToolsetId
 

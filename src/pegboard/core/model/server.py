@@ -11,9 +11,9 @@ from datetime import datetime
 from enum import Enum, StrEnum
 from typing import Final, TypeAlias
 
-from pegboard.core.model.docspace import DocSpace
 from pegboard.core.model.ids import PrincipalId, ProviderKey, ServerKey
 from pegboard.core.model.tool import ContainerImage, OwnTools
+from pegboard.core.model.web_api import WebApi
 
 
 class Trust(Enum):
@@ -72,7 +72,7 @@ class Container:
     image: ContainerImage
 
 
-Connection: TypeAlias = Stdio | Http | Container | OwnTools | DocSpace
+Connection: TypeAlias = Stdio | Http | Container | OwnTools | WebApi
 
 
 def require_stdio_or_http(connection: Connection) -> Stdio | Http:

@@ -31,6 +31,7 @@ from pegboard.core.model.server import AllButTools, DeclaredAt, Origin, Server, 
 from pegboard.core.model.settings import CodeSettings, PresentationSettings, PromptSettings
 from pegboard.core.model.tool import Fingerprint, Tool, ToolSpec
 from pegboard.core.model.toolset import Toolset, ToolsetFile
+from pegboard.core.model.web_api import WebApi
 from pegboard.core.model.wire_names import ApprovedTools
 from pegboard.core.overrides.model import Override, OverrideIndex
 from pegboard.core.overrides.schema import OverriddenTool, OverrideValue, ValueProblems
@@ -294,6 +295,8 @@ class DeclaredSettings:
     databases: Mapping[DatabaseId, DatabaseSettings] = field(default_factory=dict[DatabaseId, DatabaseSettings])
     optional_names: frozenset[str] = frozenset()
     """Those of the selection's names that need not exist. A denial of any other unknown name fails closed (ADR 16)."""
+    chosen_elsewhere: Mapping[str, str] = field(default_factory=dict[str, str], compare=False, repr=False)
+    """Tools that the selection leaves out because another section of the file does, with what that is about."""
     selected_at: DeclaredAt | None = field(default=None, compare=False)
     selection_lines: Mapping[str, DeclaredAt] = field(default_factory=dict[str, DeclaredAt], compare=False, repr=False)
     """Where each name of the selection is written."""
@@ -387,6 +390,12 @@ class Policy:
         """A clash of the two sources is an error found before a policy is made; should one slip in, the file wins."""
         both = {**self.decisions.servers, **self.declared.servers}
         return {key: both[key] for key in sorted(both, key=str)}
+
+    @cached_property
+    def web_api(self) -> WebApi | None:
+        """The one whose toolsets the operator declared, if there is one: all of them are reached the same way."""
+        reached = (server.connection for server in self.declared.servers.values())
+        return next((connection for connection in reached if isinstance(connection, WebApi)), None)
 
     @cached_property
     def toolsets(self) -> Mapping[ToolsetId, Toolset]:

@@ -38,7 +38,7 @@ INSTRUCTIONS: Final = (
     "refused says why and what to do; when it tells you to ask the user, ask, and do not look for a way around it."
 )
 
-# Each description begins with the sentences of DocSpace's table of meta tools, word for word (seed 001).
+# Each description begins with the sentences of seed 001, word for word.
 TOOLS: Final = tools_by_name(
     build_own_tool(
         LIST_TOOLSETS,

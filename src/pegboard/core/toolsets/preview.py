@@ -10,7 +10,6 @@ from typing import Final, TypeVar, assert_never
 from urllib.parse import urlsplit
 
 from pegboard.core.commands.toolset_install import InstallToolset, reworded_tools, tools_losing_confirmation
-from pegboard.core.model.docspace import DocSpace
 from pegboard.core.model.ids import ServerKey, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.model.redaction import DisplayLimits as TextBounds
 from pegboard.core.model.redaction import is_secret, redact_line, shorten, to_json_line
@@ -19,6 +18,7 @@ from pegboard.core.model.text import MAX_NAME_CHARS, quote_name
 from pegboard.core.model.tool import MIB, ContainerImage, ContainerTool, OwnTools, ToolsetLimits, ToolSpec
 from pegboard.core.model.toolset import Toolset, ToolsetFile, is_same_version
 from pegboard.core.model.toolset import is_downgrade as is_downgrade
+from pegboard.core.model.web_api import WebApi
 from pegboard.core.overrides.model import ArgumentOverride, FrozenJson, Override
 from pegboard.core.policy.policy import Policy
 
@@ -39,7 +39,7 @@ def describe_connection(connection: Connection) -> str:
             return _describe_image(image)
         case OwnTools():
             return "runs functions and commands of its own"
-        case DocSpace(url):
+        case WebApi(base_url=url):
             return f"is reached at {quote_name(_url_origin(url))}" if url else "is reached where its callers say"
         case _:
             assert_never(connection)

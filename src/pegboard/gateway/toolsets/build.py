@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from pegboard.core.commands.toolset_install import InstallToolset
-from pegboard.core.model.docspace import DocSpace
 from pegboard.core.model.ids import ServerId, ServerKey, ToolId, ToolsetKey
 from pegboard.core.model.server import (
     Connection,
@@ -22,6 +21,7 @@ from pegboard.core.model.server import (
 from pegboard.core.model.text import quote_name
 from pegboard.core.model.tool import ContainerTool, OwnTools, PythonTool, ToolSpec
 from pegboard.core.model.toolset import FileKind, Toolset, ToolsetFile, ToolsetImport
+from pegboard.core.model.web_api import WebApi
 from pegboard.core.overrides.model import Override
 from pegboard.core.toolsets.preview import ConnectionDescriber, describe_connection
 from pegboard.ports.providers import DescribedTool
@@ -194,7 +194,7 @@ def _masked_connection(connection: Connection) -> Connection:
             return Container(replace(image, args=_masked_arguments(display_args("", image.args))))
         case Http(url):
             return replace(connection, url=display_text(url))
-        case OwnTools() | DocSpace():
+        case OwnTools() | WebApi():
             return connection
         case _:
             assert_never(connection)

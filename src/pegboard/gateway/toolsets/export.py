@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 
-from pegboard.core.model.docspace import DocSpace
 from pegboard.core.model.ids import ToolsetId
 from pegboard.core.model.server import Container
 from pegboard.core.model.tool import OwnTools
+from pegboard.core.model.web_api import WebApi
 from pegboard.core.policy.policy import Policy
 from pegboard.gateway.toolsets.files import FilesUnavailable, ToolsetFiles
 
@@ -54,9 +54,10 @@ def _export(policy: Policy, files: ToolsetFiles, toolset: ToolsetId) -> ToolsetB
     own = next((each for each in _connections(policy, toolset) if isinstance(each, OwnTools)), None)
     if own is None:
         reached = [*_connections(policy, toolset)]
-        if reached and all(isinstance(each, DocSpace) for each in reached):
-            told = "comes with Pegboard, and there is nothing to give away. Write docspace in the other pegboard.yaml"
-            raise FilesUnavailable(f"{toolset} {told}.")
+        apis = [each for each in reached if isinstance(each, WebApi)]
+        if reached and len(apis) == len(reached):
+            told = "comes with Pegboard, and there is nothing to give away. Write"
+            raise FilesUnavailable(f"{toolset} {told} {apis[0].kind} in the other pegboard.yaml.")
         return _make_bundle(manifest_of_servers(policy, toolset), _MANIFEST, None, {}, ())
     folder = Path(own.linked) if own.linked is not None else files.folder(toolset, own.digest)
     found, left_out = _content(policy, toolset, folder)
@@ -127,7 +128,7 @@ def manifest_of_servers(policy: Policy, toolset: ToolsetId) -> "Manifest":
     servers = tuple(
         server
         for key, server in policy.servers.items()
-        if key.toolset == toolset and not isinstance(server.connection, OwnTools | Container | DocSpace)
+        if key.toolset == toolset and not isinstance(server.connection, OwnTools | Container | WebApi)
     )
     return Manifest(
         id=toolset,

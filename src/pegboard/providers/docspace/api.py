@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote_plus
 
-from pegboard.core.docspace.credentials import DocSpaceAccess
+from pegboard.core.calls.caller_credentials import ApiAccess
 from pegboard.core.json.values import Json, JsonObject
 from pegboard.ports.providers import Clock, Progress
 from pegboard.providers.docspace import javascript
@@ -91,7 +91,7 @@ class DocSpaceApi:
     def __init__(
         self,
         client: DocSpaceClient,
-        access: DocSpaceAccess,
+        access: ApiAccess,
         limits: DocSpaceLimits,
         now: Clock,
         progress: Progress | None = None,

@@ -4,6 +4,7 @@ Questions (GET) are put again when DocSpace is too busy. Nothing else is: a DELE
 begun its deletion, and a second PUT to `copy` copies twice.
 """
 
+import base64
 import errno
 import logging
 import os
@@ -20,7 +21,7 @@ from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from ipaddress import ip_address
 from socket import SOCK_STREAM
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, assert_never
 from urllib.parse import urljoin, urlsplit
 
 import anyio
@@ -28,7 +29,15 @@ import httpcore2
 import httpx2
 
 from pegboard import __version__
-from pegboard.core.docspace.credentials import DocSpaceAccess, url_origin
+from pegboard.core.calls.caller_credentials import (
+    AccessToken,
+    ApiAccess,
+    ApiKey,
+    Credential,
+    Password,
+    RawAuthorization,
+    url_origin,
+)
 from pegboard.core.model.network_address import Address, NetworkZone, parse_ip_address, zone_of
 from pegboard.ports.providers import Clock
 from pegboard.providers.docspace.limits import (
@@ -388,6 +397,28 @@ class TruncatedResponseError(DocSpaceRequestError):
         self.step, self.why = "terminated", [why]
 
 
+def credential_headers(credential: Credential) -> dict[str, str]:
+    match credential:
+        case ApiKey(key):
+            return {"authorization": f"Bearer {key}"}
+        case AccessToken(token):
+            # DocSpace reads it bare, or as the cookie of a signed-in browser; it is sent as both.
+            return {"authorization": token, "cookie": f"asc_auth_key={token}"}
+        case Password(username, password):
+            pair = f"{username}:{password}".encode("utf-8", "replace")
+            return {"authorization": f"Basic {base64.b64encode(pair).decode()}"}
+        case RawAuthorization(authorization):
+            return {"authorization": authorization}
+        case _:
+            assert_never(credential)
+
+
+def secrets_of(credential: Credential) -> frozenset[str]:
+    """What must not be told to anybody: the secret itself, and all that is sent of it."""
+    sent = {part for value in credential_headers(credential).values() for part in (value, *value.split()[1:])}
+    return frozenset(sent | {credential.password} if isinstance(credential, Password) else sent)
+
+
 class DocSpaceClient:
     def __init__(
         self, limits: DocSpaceLimits, now: Clock, agent: str = USER_AGENT, bounds: CallerAddressPolicy | None = None
@@ -401,13 +432,13 @@ class DocSpaceClient:
         self._restricted_pool: httpx2.AsyncClient | None = None
         self._limiter = DocSpaceLimiter(limits.queue_timeout_s)
 
-    def large_answer_slot(self, access: DocSpaceAccess) -> LargeAnswerSlot:
+    def large_answer_slot(self, access: ApiAccess) -> LargeAnswerSlot:
         """For one call, whatever it asks."""
         return LargeAnswerSlot(self._limiter, _share_key(access.origin, access))
 
     async def send(
         self,
-        access: DocSpaceAccess,
+        access: ApiAccess,
         sending: DocSpaceRequest,
         seat: LargeAnswerSlot,
         *,
@@ -446,7 +477,7 @@ class DocSpaceClient:
         return asked if asked <= self._limits.max_retry_pause_s else None
 
     async def _send_following_redirects(
-        self, access: DocSpaceAccess, sending: DocSpaceRequest, seat: LargeAnswerSlot, most: int
+        self, access: ApiAccess, sending: DocSpaceRequest, seat: LargeAnswerSlot, most: int
     ) -> tuple[DocSpaceResponse, str | None]:
         method, url, content = sending.method, sending.url, sending.content
         headers = dict(sending.headers)
@@ -455,7 +486,7 @@ class DocSpaceClient:
             # Credentials stay home, and do not come back either: whoever sent us away may have chosen where to.
             if is_home and url_origin(url) != access.origin:
                 is_home, moved = False, url_origin(url) if url != sending.url else None
-            theirs = access.credential.headers() if is_home else {}
+            theirs = credential_headers(access.credential) if is_home else {}
             within = self._limits.operation_timeout_s if sending.is_large else self._limits.answer_timeout_s
             async with self._limiter.request_slot(_share_key(url_origin(url), access)):
                 with _answer_deadline(within, url):
@@ -583,7 +614,7 @@ def _answer_deadline(seconds: float, url: str) -> Iterator[None]:
         raise DocSpaceRequestError(f"{urlsplit(url).hostname} did not answer within {seconds:g} seconds") from None
 
 
-def _share_key(origin: str, access: DocSpaceAccess) -> str:
+def _share_key(origin: str, access: ApiAccess) -> str:
     """Whose share of the connections it is: callers do not use up the operator's."""
     return f"{origin} for callers" if access.is_from_caller else origin
 

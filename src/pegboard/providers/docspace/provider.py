@@ -11,25 +11,24 @@ from typing import Final, TypeAlias
 import anyio
 
 from pegboard.core.calls.call import AdmittedCall, Outcome, ProviderFailure, ToolFailure, ToolSuccess
-from pegboard.core.docspace.credentials import (
+from pegboard.core.calls.caller_credentials import (
     CREDENTIAL_HEADERS,
+    ApiAccess,
     BadCredential,
-    DocSpaceAccess,
     credential_identity,
     read_caller_credentials,
-    secrets_of,
 )
 from pegboard.core.json.values import Json, JsonObject
 from pegboard.core.model.catalogue import Health, Listing, ProviderDown, ProviderOff, ProviderStart, ProviderUp
-from pegboard.core.model.docspace import CallerCredentialRules, DocSpaceMisconfiguration
 from pegboard.core.model.ids import ToolId, ToolsetKey
 from pegboard.core.model.tool import Tool
+from pegboard.core.model.web_api import ApiMisconfiguration, CallerCredentialRules
 from pegboard.core.policy.policy import CredentialIdentity
 from pegboard.ports.providers import ChangeCallback, ClientPeer, Clock, Progress
 from pegboard.processes.output import SecretFilter
 from pegboard.providers.docspace import javascript
 from pegboard.providers.docspace.api import DocSpaceAnswer, DocSpaceApi
-from pegboard.providers.docspace.client import USER_AGENT, CallerAddressPolicy, DocSpaceClient
+from pegboard.providers.docspace.client import USER_AGENT, CallerAddressPolicy, DocSpaceClient, secrets_of
 from pegboard.providers.docspace.files import FILE_TOOLS
 from pegboard.providers.docspace.folders import FOLDER_TOOLS
 from pegboard.providers.docspace.limits import DocSpaceError, DocSpaceLimits, run_off_loop
@@ -39,7 +38,7 @@ from pegboard.providers.docspace.validation import validate_arguments
 
 # What the four toolsets of one DocSpace share: the pool of connections, and who may be asked as whom.
 
-OperatorAccessSource: TypeAlias = Callable[[], DocSpaceAccess | DocSpaceMisconfiguration | None]
+OperatorAccessSource: TypeAlias = Callable[[], ApiAccess | ApiMisconfiguration | None]
 """What the operator set, read anew whenever a toolset starts; `None` where callers bring everything themselves."""
 
 
@@ -81,16 +80,16 @@ class DocSpaceContext:
         self._user_count = 0
         self._tag_key = cache(key)
 
-    def operator_access(self) -> DocSpaceAccess | DocSpaceMisconfiguration | None:
+    def operator_access(self) -> ApiAccess | ApiMisconfiguration | None:
         self._address_policy.allow(self._allowed_origins())
         known = self._operator()
         if known is None and self._accepted_credentials is None:
-            return DocSpaceMisconfiguration("No authentication method")
+            return ApiMisconfiguration("No authentication method")
         return known
 
     def call_access(
-        self, operator: DocSpaceAccess | DocSpaceMisconfiguration | None, headers: Mapping[bytes, bytes]
-    ) -> DocSpaceAccess | DocSpaceMisconfiguration | BadCredential | MissingCredentials:
+        self, operator: ApiAccess | ApiMisconfiguration | None, headers: Mapping[bytes, bytes]
+    ) -> ApiAccess | ApiMisconfiguration | BadCredential | MissingCredentials:
         """Whom one call is made as. What a caller brings takes the place of all that the operator set."""
         own = (
             read_caller_credentials(headers, self._accepted_credentials)
@@ -101,11 +100,11 @@ class DocSpaceContext:
             return own
         return MissingCredentials() if operator is None else operator
 
-    def credential_identity(self, access: DocSpaceAccess) -> CredentialIdentity:
+    def credential_identity(self, access: ApiAccess) -> CredentialIdentity:
         """Bound to the place and the credential, of which nothing can be read in it."""
         return credential_identity(access, self._tag_key())
 
-    def api(self, access: DocSpaceAccess, progress: Progress | None) -> DocSpaceApi:
+    def api(self, access: ApiAccess, progress: Progress | None) -> DocSpaceApi:
         return DocSpaceApi(self._client, access, self._limits, self._now, progress)
 
     @asynccontextmanager
@@ -135,6 +134,9 @@ TOOLSETS: Final[Mapping[str, Sequence[DocSpaceTool]]] = {
 }
 
 
+_SETTINGS_FIX: Final = "correct the settings of DocSpace; this says how: pegboard docspace check"
+
+
 class DocSpaceProvider:
     resources = None
 
@@ -144,7 +146,7 @@ class DocSpaceProvider:
         self._context = hall
         self._now = now
         self._notify: ChangeCallback = _ignore_change
-        self._operator: DocSpaceAccess | DocSpaceMisconfiguration | None = None
+        self._operator: ApiAccess | ApiMisconfiguration | None = None
         self._restart_requested = anyio.Event()
         specs = tuple(Tool(ToolId(key, tool.name), tool.spec, is_checked_by_provider=True) for tool in tools)
         self._listing = Listing(key, ProviderStart(1, now()), specs)
@@ -166,8 +168,8 @@ class DocSpaceProvider:
                     self._restart_requested = anyio.Event()
                     self._operator = self._context.operator_access()
                     match self._operator:
-                        case DocSpaceMisconfiguration() as wrong:
-                            self._set_health(ProviderDown(self._now(), wrong.outage))
+                        case ApiMisconfiguration() as wrong:
+                            self._set_health(ProviderDown(self._now(), wrong.outage("DocSpace"), fix=_SETTINGS_FIX))
                         case _:
                             self._set_health(ProviderUp(self._now()))
                     await self._restart_requested.wait()
@@ -181,7 +183,7 @@ class DocSpaceProvider:
         if tool is None:
             return ProviderFailure(f"{self.source} does not have {name!r}. List the tools again", may_have_run=False)
         access = self._context.call_access(self._operator, admitted.call.headers)
-        if not isinstance(access, DocSpaceAccess):
+        if not isinstance(access, ApiAccess):
             return ToolFailure(_text_result(access.why, failed=True))
         try:
             arguments = validate_arguments(tool.arguments, admitted.call.arguments) if tool.checks_arguments else {}
@@ -198,7 +200,7 @@ class DocSpaceProvider:
     def credential_identity(self, headers: Mapping[bytes, bytes]) -> CredentialIdentity | None:
         """Where callers bring credentials, a yes to one of them is none to another."""
         access = self._context.call_access(self._operator, headers)
-        return self._context.credential_identity(access) if isinstance(access, DocSpaceAccess) else None
+        return self._context.credential_identity(access) if isinstance(access, ApiAccess) else None
 
     def _set_health(self, health: Health) -> None:
         self._listing = Listing(self.source, health, self._listing.tools)

@@ -8,20 +8,19 @@ from typing import Final
 from urllib.parse import parse_qsl
 
 from pegboard.config.references import header_references
-from pegboard.core.decision.resolve import Resolution
-from pegboard.core.docspace.credentials import (
+from pegboard.core.calls.caller_credentials import (
     BASE_URL,
     BASE_URL_PARAMETER,
     CREDENTIAL_HEADERS,
     BadCredential,
     caller_credential_rules,
-    docspace_of,
     read_caller_credentials,
 )
-from pegboard.core.model.docspace import CallerCredentialRules, DocSpace
+from pegboard.core.decision.resolve import Resolution
 from pegboard.core.model.ids import BUILTIN, LOCAL_PRINCIPAL, PrincipalId
 from pegboard.core.model.selection import AllToolsets, Selection, TheseToolsets, View, parse_toolsets
 from pegboard.core.model.server import Http
+from pegboard.core.model.web_api import CallerCredentialRules, WebApi
 from pegboard.core.policy.policy import Policy
 from pegboard.gateway.gateway import Gateway
 
@@ -240,41 +239,41 @@ def _join_names(names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
-# What a request lends of its own to a DocSpace: read at the door, so that a mistake is told before a call is made.
+# What a request lends of its own to a web API: read at the door, so that a mistake is told before a call is made.
 
 _MAX_QUERY_FIELDS: Final = 100
 _ACCEPT_ALL: Final = CallerCredentialRules()
 _ACCEPT_NONE: Final = CallerCredentialRules(authorization=False, headers=False, query=False)
-HEADERS_NOT_ACCEPTED: Final = (
-    "This gateway takes no DocSpace credentials from callers. Send no X-Mcp-Base-Url, X-Mcp-Api-Key and the like, or "
-    "ask its operator to allow them: docspace.request_credentials"
+_HEADERS_NOT_ACCEPTED: Final = (
+    "This gateway takes no {0.title} credentials from callers. Send no X-Mcp-Base-Url, X-Mcp-Api-Key and the like, or "
+    "ask its operator to allow them: {0.kind}.request_credentials"
 )
-QUERY_NOT_ACCEPTED: Final = (
-    "This gateway takes no DocSpace address from callers. Send no base_url in the query, or ask its operator to allow "
-    "it: docspace.request_credentials"
+_QUERY_NOT_ACCEPTED: Final = (
+    "This gateway takes no {0.title} address from callers. Send no base_url in the query, or ask its operator to allow "
+    "it: {0.kind}.request_credentials"
 )
 
 
 def explain_bad_credentials(policy: Policy, headers: Mapping[bytes, bytes], query: bytes) -> str | None:
-    """Why nobody could tell which DocSpace is meant, or as whom; `None` for what is clear, and where there is none."""
-    docspace = docspace_of(policy)
-    if docspace is None:
+    """Why nobody could tell which place is meant, or as whom; `None` for what is clear, and where there is none."""
+    api = policy.web_api
+    if api is None:
         return None
-    if (why := explain_unaccepted_credentials(docspace, headers, query)) is not None:
+    if (why := explain_unaccepted_credentials(api, headers, query)) is not None:
         return why
-    lends = docspace.lends or _ACCEPT_NONE
+    lends = api.lends or _ACCEPT_NONE
     told = read_caller_credentials(headers, lends, _base_url(query, lends))
     return told.why if isinstance(told, BadCredential) else None
 
 
-def explain_unaccepted_credentials(docspace: DocSpace, headers: Mapping[bytes, bytes], query: bytes) -> str | None:
+def explain_unaccepted_credentials(api: WebApi, headers: Mapping[bytes, bytes], query: bytes) -> str | None:
     """Why nothing is taken of what a request brings. Whoever is answered as the operator must not believe to be
     answered as itself."""
-    lends = docspace.lends or _ACCEPT_NONE
+    lends = api.lends or _ACCEPT_NONE
     if not lends.headers and any(headers.get(name, b"").strip() for name in CREDENTIAL_HEADERS):
-        return HEADERS_NOT_ACCEPTED
+        return _HEADERS_NOT_ACCEPTED.format(api)
     if not lends.query and query and _base_url(query, _ACCEPT_ALL):
-        return QUERY_NOT_ACCEPTED
+        return _QUERY_NOT_ACCEPTED.format(api)
     return None
 
 

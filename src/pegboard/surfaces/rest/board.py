@@ -3,6 +3,7 @@
 import os
 import sys
 from dataclasses import replace
+from enum import StrEnum
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -21,7 +22,7 @@ from pegboard.core.calls.activity import CALL
 from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool
 from pegboard.core.decision.status import explain_reason, remedy
 from pegboard.core.decision.visibility import explain_hidden, hidden_remedy
-from pegboard.core.explain.board import BoardTotals, ProviderKind, ToolCard, is_switch_on, provider_kind, visible_tool
+from pegboard.core.explain.board import BoardTotals, ToolCard, is_switch_on, provider_kind, visible_tool
 from pegboard.core.explain.explain import remaining_reasons
 from pegboard.core.explain.states import MissingTool, ToolState, describe_missing, missing_remedy, suggest_action
 from pegboard.core.model.catalogue import ProviderOff
@@ -43,6 +44,16 @@ from pegboard.surfaces.rest.toolsets import healths, is_enabled, worst_health
 MAX_CARDS: Final = 2000
 _MAX_CACHED_PAGES: Final = 16
 """Of one wall. Several people look at the same pages, and each of them after every change."""
+
+
+class ProviderKind(StrEnum):
+    """Those of `provider_kind`."""
+
+    MCP = "mcp"
+    PYTHON = "python"
+    CONTAINER = "container"
+    DOCSPACE = "docspace"
+    BUILTIN = "builtin"
 
 
 class ToolCardInfo(TypedDict):
@@ -174,7 +185,7 @@ def tool_card_info(peg: ToolCard, hung: DashboardSnapshot) -> ToolCardInfo:
         "title": appearance.name_override or (None if tool is None else tool.spec.title),
         "toolsetId": id.toolset,
         "serverId": source.server if isinstance(source, ServerKey) else None,
-        "provider": provider_kind(source, policy),
+        "provider": ProviderKind(provider_kind(source, policy)),
         "state": peg.state,
         "verdict": verdict,
         "status": status,

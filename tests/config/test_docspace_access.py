@@ -4,21 +4,10 @@ from itertools import combinations
 
 import pytest
 
-from pegboard.core.docspace.credentials import (
-    AccessToken,
-    ApiKey,
-    DocSpaceAccess,
-    DocSpaceCredentialValues,
-    Password,
-    RawAuthorization,
-    resolve_operator_access,
-)
-from pegboard.core.model.docspace import (
-    CallerCredentialRules,
-    DocSpaceMisconfiguration,
-    misconfiguration_in,
-    misconfiguration_remedies,
-)
+from pegboard.config.docspace import DocSpaceCredentialValues, resolve_operator_access
+from pegboard.config.docspace_toolsets import misconfiguration_remedies
+from pegboard.core.calls.caller_credentials import AccessToken, ApiAccess, ApiKey, Password, RawAuthorization
+from pegboard.core.model.web_api import ApiMisconfiguration, CallerCredentialRules
 
 BASE = "http://localhost/"
 METHODS = {
@@ -33,13 +22,13 @@ METHODS = {
 @pytest.mark.parametrize(
     ("said", "access"),
     [
-        (DocSpaceCredentialValues(BASE, api_key=" sk \n"), DocSpaceAccess(BASE, ApiKey("sk"))),
-        (DocSpaceCredentialValues(" http://localhost ", auth_token="pat"), DocSpaceAccess(BASE, AccessToken("pat"))),
-        (DocSpaceCredentialValues(BASE, username="ada", password="p:ä"), DocSpaceAccess(BASE, Password("ada", "p:ä"))),
-        (DocSpaceCredentialValues(BASE, authorization="Bearer z"), DocSpaceAccess(BASE, RawAuthorization("Bearer z"))),
+        (DocSpaceCredentialValues(BASE, api_key=" sk \n"), ApiAccess(BASE, ApiKey("sk"))),
+        (DocSpaceCredentialValues(" http://localhost ", auth_token="pat"), ApiAccess(BASE, AccessToken("pat"))),
+        (DocSpaceCredentialValues(BASE, username="ada", password="p:ä"), ApiAccess(BASE, Password("ada", "p:ä"))),
+        (DocSpaceCredentialValues(BASE, authorization="Bearer z"), ApiAccess(BASE, RawAuthorization("Bearer z"))),
     ],
 )
-def test_one_method_is_the_operators_access(said: DocSpaceCredentialValues, access: DocSpaceAccess) -> None:
+def test_one_method_is_the_operators_access(said: DocSpaceCredentialValues, access: ApiAccess) -> None:
     assert resolve_operator_access(said, None) == access
 
 
@@ -65,7 +54,7 @@ def test_one_method_is_the_operators_access(said: DocSpaceCredentialValues, acce
     ],
 )
 def test_what_is_missing_is_told_in_the_words_that_its_users_know(said: DocSpaceCredentialValues, told: str) -> None:
-    assert resolve_operator_access(said, None) == DocSpaceMisconfiguration(told)
+    assert resolve_operator_access(said, None) == ApiMisconfiguration(told)
 
 
 @pytest.mark.behaviour("docspace.one_method")
@@ -73,7 +62,7 @@ def test_any_two_methods_are_one_too_many() -> None:
     for count in range(2, len(METHODS) + 1):
         for chosen in combinations(METHODS.values(), count):
             values = {name: value for method in chosen for name, value in method.items()}
-            assert resolve_operator_access(DocSpaceCredentialValues(BASE, **values), None) == DocSpaceMisconfiguration(
+            assert resolve_operator_access(DocSpaceCredentialValues(BASE, **values), None) == ApiMisconfiguration(
                 "Multiple authentication methods"
             )
 
@@ -85,7 +74,7 @@ def test_without_a_method_callers_must_be_able_to_bring_one() -> None:
         resolve_operator_access(DocSpaceCredentialValues(), CallerCredentialRules(authorization=False, query=False))
         is None
     )
-    no_method = DocSpaceMisconfiguration("No authentication method")
+    no_method = ApiMisconfiguration("No authentication method")
     assert (
         resolve_operator_access(DocSpaceCredentialValues(), CallerCredentialRules(headers=False, query=False))
         == no_method
@@ -97,12 +86,10 @@ def test_without_a_method_callers_must_be_able_to_bring_one() -> None:
 
 
 def test_what_is_wrong_fits_on_one_line_and_says_what_to_do() -> None:
-    wrong = DocSpaceMisconfiguration("Parsing environment variables\n\t\tDOCSPACE_TOOLSETS: custom Unknown value: q")
+    wrong = ApiMisconfiguration("Parsing environment variables\n\t\tDOCSPACE_TOOLSETS: custom Unknown value: q")
     told = "Parsing environment variables; DOCSPACE_TOOLSETS: custom Unknown value: q"
-    assert wrong.outage == f"DocSpace is misconfigured: {told}"
-    assert misconfiguration_in(wrong.outage) == told
-    assert misconfiguration_in("exited with code 1") is None
-    assert misconfiguration_remedies(DocSpaceMisconfiguration("No password\nNo API base URL")) == (
+    assert wrong.outage("DocSpace") == f"DocSpace is misconfigured: {told}"
+    assert misconfiguration_remedies(ApiMisconfiguration("No password\nNo API base URL")) == (
         "Say the password that goes with the user name: password (DOCSPACE_PASSWORD).",
         "Say where DocSpace is: base_url (DOCSPACE_BASE_URL), such as https://example.onlyoffice.com",
     )
@@ -110,7 +97,5 @@ def test_what_is_wrong_fits_on_one_line_and_says_what_to_do() -> None:
 
 def test_no_secret_is_in_any_representation() -> None:
     said = DocSpaceCredentialValues(BASE, "sk-secret", "pat-secret", "ada", "pw-secret", "Bearer secret")
-    access = [
-        DocSpaceAccess(BASE, each) for each in (ApiKey("secret"), AccessToken("secret"), RawAuthorization("secret"))
-    ]
+    access = [ApiAccess(BASE, each) for each in (ApiKey("secret"), AccessToken("secret"), RawAuthorization("secret"))]
     assert "secret" not in repr((said, access, Password("ada", "secret")))

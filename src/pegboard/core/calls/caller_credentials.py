@@ -1,25 +1,18 @@
-"""What a caller's own request says of the DocSpace it means, and as whom: read the same way wherever it is read."""
+"""What a caller's own request says of the web API it means, and as whom: read the same way wherever it is read."""
 
-import base64
 import hmac
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
-from pegboard.core.model.docspace import (
-    CallerCredentialRules,
-    DocSpace,
-    DocSpaceMisconfiguration,
-    base_url_problems,
-    normalize_base_url,
-)
-from pegboard.core.model.ids import ToolsetId, ToolsetKey
+from pegboard.core.model.ids import ToolsetId
 from pegboard.core.model.tool import canonical_json
+from pegboard.core.model.web_api import CallerCredentialRules, WebApi, base_url_problems, normalize_base_url
 from pegboard.core.policy.policy import CredentialIdentity, Policy
 
-# Where a DocSpace is, and as whom it is asked. What is secret is in no representation.
+# As whom an API is asked. What is secret is in no representation.
 
 _MAX_SECRET_CHARS: Final = 300
 _UNSENDABLE: Final = re.compile(r"[^\x20-\x7e\x80-\xff\t]")
@@ -29,18 +22,20 @@ _UNSENDABLE: Final = re.compile(r"[^\x20-\x7e\x80-\xff\t]")
 class ApiKey:
     key: str = field(repr=False)
 
-    def headers(self) -> dict[str, str]:
-        return {"authorization": f"Bearer {self.key}"}
+    @property
+    def values(self) -> tuple[str, ...]:
+        return (self.key,)
 
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """A personal access token. DocSpace reads it bare, or as the cookie of a signed-in browser; it is sent as both."""
+    """A personal access token."""
 
     token: str = field(repr=False)
 
-    def headers(self) -> dict[str, str]:
-        return {"authorization": self.token, "cookie": f"asc_auth_key={self.token}"}
+    @property
+    def values(self) -> tuple[str, ...]:
+        return (self.token,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +43,9 @@ class Password:
     username: str
     password: str = field(repr=False)
 
-    def headers(self) -> dict[str, str]:
-        pair = f"{self.username}:{self.password}".encode("utf-8", "replace")
-        return {"authorization": f"Basic {base64.b64encode(pair).decode()}"}
+    @property
+    def values(self) -> tuple[str, ...]:
+        return self.username, self.password
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +54,12 @@ class RawAuthorization:
 
     authorization: str = field(repr=False)
 
-    def headers(self) -> dict[str, str]:
-        return {"authorization": self.authorization}
+    @property
+    def values(self) -> tuple[str, ...]:
+        return (self.authorization,)
 
 
 Credential: TypeAlias = ApiKey | AccessToken | Password | RawAuthorization
-
-
-def secrets_of(credential: Credential) -> frozenset[str]:
-    """What must not be told to anybody: the secret itself, and all that is sent of it."""
-    sent = {part for value in credential.headers().values() for part in (value, *value.split()[1:])}
-    return frozenset(sent | {credential.password} if isinstance(credential, Password) else sent)
-
 
 _PORTS: Final = {"http": 80, "https": 443}
 _NAMES: Final = {
@@ -82,8 +71,8 @@ _NAMES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class DocSpaceAccess:
-    """One DocSpace, and who asks it."""
+class ApiAccess:
+    """One web API, and who asks it."""
 
     base_url: str
     """With a scheme of `http` or `https`, and a slash at its end."""
@@ -96,11 +85,11 @@ class DocSpaceAccess:
         return url_origin(self.base_url)
 
 
-def credential_identity(access: DocSpaceAccess, key: bytes) -> CredentialIdentity:
-    """Which DocSpace, and as whom: a hash with this key, and words in which nothing is secret."""
+def credential_identity(access: ApiAccess, key: bytes) -> CredentialIdentity:
+    """Which API, and as whom: a hash with this key, and words in which nothing is secret."""
     credential = access.credential
     kind = _NAMES[type(credential)]
-    bound = canonical_json([access.base_url, kind, credential.headers()])
+    bound = canonical_json([access.base_url, kind, [*credential.values]])
     named = f" of {credential.username}" if isinstance(credential, Password) else ""
     told = f"{access.base_url} with the {'caller' if access.is_from_caller else 'gateway'}'s own {kind}{named}"
     return CredentialIdentity(hmac.digest(key, bound, "sha256").hex(), " ".join(told.split())[:_MAX_SECRET_CHARS])
@@ -116,7 +105,8 @@ def url_origin(url: str) -> str:
 
 def explain_unsendable(credential: Credential) -> str | None:
     """Why no request can carry it; nothing for one that any can."""
-    if any(_UNSENDABLE.search(value) for value in credential.headers().values()):
+    # A user name and a password are sent in an encoding that any header can hold.
+    if not isinstance(credential, Password) and any(map(_UNSENDABLE.search, credential.values)):
         named = _NAMES[type(credential)]
         return f"The {named} has a line break or a character that no HTTP header can hold. Correct it"
     return None
@@ -142,7 +132,7 @@ class BadCredential:
     why: str
 
 
-CallerCredentials: TypeAlias = DocSpaceAccess | BadCredential | None
+CallerCredentials: TypeAlias = ApiAccess | BadCredential | None
 """`None`: the request lends nothing, and the operator's own credentials are meant."""
 
 
@@ -162,7 +152,7 @@ def read_caller_credentials(
     if place and (faults := base_url_problems(place)):
         return _bad_credential(f"Parsing {where}", *(f"\t\t{written}: custom {fault}" for fault in faults))
     if place and lends.base_urls and normalize_base_url(place) not in lends.base_urls:
-        return _bad_credential(f"This gateway asks no other DocSpace than {' or '.join(lends.base_urls)}")
+        return _bad_credential(f"This gateway asks no other {lends.api_title} than {' or '.join(lends.base_urls)}")
     methods = _methods(read)
     if len(methods) > 1:
         return _bad_credential("Expected only one of API key, PAT, or (username and password) to be set")
@@ -176,7 +166,7 @@ def read_caller_credentials(
     if methods:
         told = explain_unsendable(methods[0])
         return (
-            DocSpaceAccess(normalize_base_url(place), methods[0], is_from_caller=True)
+            ApiAccess(normalize_base_url(place), methods[0], is_from_caller=True)
             if told is None
             else _bad_credential(told)
         )
@@ -212,99 +202,30 @@ def _bad_credential(*lines: str) -> BadCredential:
     return BadCredential("\n\t".join((_PARSING_PREFIX, *lines)))
 
 
-# From what the settings say, with references followed, to whom the operator speaks for: one method, or why not.
-
-
-@dataclass(frozen=True, slots=True)
-class DocSpaceCredentialValues:
-    """Values as they are, around which white space means nothing, and where nothing is as good as not said."""
-
-    base_url: str = ""
-    api_key: str = field(default="", repr=False)
-    auth_token: str = field(default="", repr=False)
-    username: str = ""
-    password: str = field(default="", repr=False)
-    authorization: str = field(default="", repr=False)
-    base_url_written: str = ""
-    """The base URL as the file says it, with its references. Messages quote this one: a value may be a secret."""
-
-
-def resolve_operator_access(
-    said: DocSpaceCredentialValues, lends: CallerCredentialRules | None
-) -> DocSpaceAccess | DocSpaceMisconfiguration | None:
-    """All that is wrong, at once. `None` where the operator has no credentials, and each caller is to lend its own."""
-    place = said.base_url.strip()
-    methods = tuple(_settled_methods(said))
-    faults = base_url_problems(place, said.base_url_written) if place else ()
-    if wrong := [*faults, *_problems(said, methods, lends)]:
-        return DocSpaceMisconfiguration("\n".join(wrong))
-    return DocSpaceAccess(normalize_base_url(place), methods[0]) if methods else None
-
-
-def _settled_methods(said: DocSpaceCredentialValues) -> Iterator[Credential]:
-    if value := said.authorization.strip():
-        yield RawAuthorization(value)
-    if value := said.api_key.strip():
-        yield ApiKey(value)
-    if value := said.auth_token.strip():
-        yield AccessToken(value)
-    if (name := said.username.strip()) and (value := said.password.strip()):
-        yield Password(name, value)
-
-
-def _problems(
-    said: DocSpaceCredentialValues, methods: tuple[Credential, ...], lends: CallerCredentialRules | None
-) -> Iterator[str]:
-    username, password = said.username.strip(), said.password.strip()
-    if username and not password:
-        yield "No password"
-    if password and not username:
-        yield "No username"
-    if methods and not said.base_url.strip():
-        yield "No API base URL"
-    lendable = lends is not None and (lends.headers or (lends.authorization and lends.query))
-    if not methods and not username and not password and not lendable:
-        yield "No authentication method"
-    if len(methods) > 1:
-        yield "Multiple authentication methods"
-    yield from (told for method in methods if (told := explain_unsendable(method)) is not None)
-
-
-# The DocSpace of a board, if it has one.
-
-_ANY_TOOLSET: Final = ToolsetKey(ToolsetId("files"))
-"""All of its toolsets are reached the same way."""
-
-
-def docspace_of(policy: Policy) -> DocSpace | None:
-    server = policy.servers.get(_ANY_TOOLSET)
-    return server.connection if server is not None and isinstance(server.connection, DocSpace) else None
-
-
-def caller_credentials_warning(policy: Policy) -> str | None:
-    """What a person should know wherever callers may bring credentials of their own."""
-    lends = caller_credential_rules(policy)
-    if lends is None:
-        return None
-    why = ", because it has none here" if lends.is_implied else ""
-    if lends.base_urls:
-        return (
-            f"DocSpace: callers over HTTP may bring credentials of their own{why}, for {' or '.join(lends.base_urls)}."
-        )
-    return (
-        f"DocSpace: callers over HTTP may bring a base URL and credentials of their own{why}, and read what "
-        "the gateway finds there. Name the only places under docspace.request_base_urls."
-    )
-
-
-def shared_toolset_warning(toolset: ToolsetId) -> str:
-    """Of a server in a toolset that has the name of one of DocSpace's."""
-    return (
-        f"the toolset {str(toolset)!r} holds this server and tools of DocSpace as well: whoever may use it has both. "
-        "Give the server a toolset of another name"
-    )
+# Where callers of a board may bring credentials of their own.
 
 
 def caller_credential_rules(policy: Policy) -> CallerCredentialRules | None:
-    found = docspace_of(policy)
-    return None if found is None else found.lends
+    return None if policy.web_api is None else policy.web_api.lends
+
+
+def caller_credentials_warning(api: WebApi | None) -> str | None:
+    """What a person should know wherever callers may bring credentials of their own."""
+    if api is None or (lends := api.lends) is None:
+        return None
+    why = ", because it has none here" if lends.is_implied else ""
+    own = f"{api.title}: callers over HTTP may bring"
+    if lends.base_urls:
+        return f"{own} credentials of their own{why}, for {' or '.join(lends.base_urls)}."
+    return (
+        f"{own} a base URL and credentials of their own{why}, and read what the gateway finds there. Name the only "
+        f"places under {api.kind}.request_base_urls."
+    )
+
+
+def shared_toolset_warning(toolset: ToolsetId, title: str) -> str:
+    """Of a server in a toolset that has the name of one of a web API's."""
+    return (
+        f"the toolset {str(toolset)!r} holds this server and tools of {title} as well: whoever may use it has both. "
+        "Give the server a toolset of another name"
+    )

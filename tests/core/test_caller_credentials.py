@@ -2,16 +2,16 @@
 
 import pytest
 
-from pegboard.core.docspace.credentials import (
+from pegboard.core.calls.caller_credentials import (
     AccessToken,
+    ApiAccess,
     ApiKey,
     BadCredential,
-    DocSpaceAccess,
     Password,
     RawAuthorization,
     read_caller_credentials,
 )
-from pegboard.core.model.docspace import CallerCredentialRules
+from pegboard.core.model.web_api import CallerCredentialRules
 
 BASE = "http://127.0.0.1:18931/"
 KEY, TOKEN, USER = {"X-Mcp-Api-Key": "k"}, {"X-Mcp-Auth-Token": "p1"}, {"X-Mcp-Username": "u"}
@@ -22,7 +22,7 @@ ONLY_ONE = "Parsing credential\n\tExpected only one of API key, PAT, or (usernam
 
 def brought(
     headers: dict[str, str], lends: CallerCredentialRules | None = None, query: str = ""
-) -> DocSpaceAccess | BadCredential | None:
+) -> ApiAccess | BadCredential | None:
     given = {name.lower().encode(): value.encode() for name, value in headers.items()}
     return read_caller_credentials(given, lends or CallerCredentialRules(), query)
 
@@ -33,17 +33,17 @@ def brought(
     [
         ({}, "", None),
         ({"X-Mcp-Base-Url": " ", "X-Mcp-Api-Key": ""}, "", None),
-        (AT | KEY, "", DocSpaceAccess(BASE, ApiKey("k"), is_from_caller=True)),
-        (AT | TOKEN, "", DocSpaceAccess(BASE, AccessToken("p1"), is_from_caller=True)),
-        (AT | USER | PASSWORD, "", DocSpaceAccess(BASE, Password("u", "p"), is_from_caller=True)),
-        (AT | KEY | USER, "", DocSpaceAccess(BASE, ApiKey("k"), is_from_caller=True)),
-        (AT | BEARER, "", DocSpaceAccess(BASE, RawAuthorization("Bearer z"), is_from_caller=True)),
-        (KEY, "http://127.0.0.1:18931", DocSpaceAccess(BASE, ApiKey("k"), is_from_caller=True)),
-        (BEARER, BASE, DocSpaceAccess(BASE, RawAuthorization("Bearer z"), is_from_caller=True)),
+        (AT | KEY, "", ApiAccess(BASE, ApiKey("k"), is_from_caller=True)),
+        (AT | TOKEN, "", ApiAccess(BASE, AccessToken("p1"), is_from_caller=True)),
+        (AT | USER | PASSWORD, "", ApiAccess(BASE, Password("u", "p"), is_from_caller=True)),
+        (AT | KEY | USER, "", ApiAccess(BASE, ApiKey("k"), is_from_caller=True)),
+        (AT | BEARER, "", ApiAccess(BASE, RawAuthorization("Bearer z"), is_from_caller=True)),
+        (KEY, "http://127.0.0.1:18931", ApiAccess(BASE, ApiKey("k"), is_from_caller=True)),
+        (BEARER, BASE, ApiAccess(BASE, RawAuthorization("Bearer z"), is_from_caller=True)),
     ],
 )
 def test_a_caller_lends_a_place_and_one_credential(
-    headers: dict[str, str], query: str, access: DocSpaceAccess | None
+    headers: dict[str, str], query: str, access: ApiAccess | None
 ) -> None:
     assert brought(headers, query=query) == access
 
@@ -99,11 +99,11 @@ def test_a_user_name_alone_is_no_credential_though_it_once_was() -> None:
 @pytest.mark.behaviour("docspace.request_credentials")
 def test_what_the_operator_does_not_take_is_as_good_as_not_sent() -> None:
     assert brought(BEARER, CallerCredentialRules(authorization=False)) is None
-    assert brought(AT | KEY | BEARER, CallerCredentialRules(authorization=False)) == DocSpaceAccess(
+    assert brought(AT | KEY | BEARER, CallerCredentialRules(authorization=False)) == ApiAccess(
         BASE, ApiKey("k"), is_from_caller=True
     )
     assert brought(AT | KEY, CallerCredentialRules(headers=False)) is None
-    assert brought(BEARER, CallerCredentialRules(headers=False), BASE) == DocSpaceAccess(
+    assert brought(BEARER, CallerCredentialRules(headers=False), BASE) == ApiAccess(
         BASE, RawAuthorization("Bearer z"), is_from_caller=True
     )
     assert brought({}, CallerCredentialRules(query=False), BASE) is None
@@ -122,11 +122,11 @@ def test_what_no_header_can_hold_is_told_and_never_shown() -> None:
 
 @pytest.mark.behaviour("docspace.request_credentials")
 def test_a_caller_names_no_other_place_than_those_that_the_operator_lists() -> None:
-    within = CallerCredentialRules(base_urls=(BASE, "https://docs.example.com/"))
-    assert brought({"X-Mcp-Base-Url": "http://127.0.0.1:18931"} | KEY, within) == DocSpaceAccess(
+    within = CallerCredentialRules(base_urls=(BASE, "https://docs.example.com/"), api_title="Shop")
+    assert brought({"X-Mcp-Base-Url": "http://127.0.0.1:18931"} | KEY, within) == ApiAccess(
         BASE, ApiKey("k"), is_from_caller=True
     )
-    told = f"Parsing credential\n\tThis gateway asks no other DocSpace than {BASE} or https://docs.example.com/"
+    told = f"Parsing credential\n\tThis gateway asks no other Shop than {BASE} or https://docs.example.com/"
     assert brought({"X-Mcp-Base-Url": "http://169.254.0.1/"} | KEY, within) == BadCredential(told)
     assert brought(KEY, within, "http://127.0.0.1:18932") == BadCredential(told)
     assert brought({"X-Mcp-Base-Url": f"{BASE}below"} | KEY, within) == BadCredential(told)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.core.model.docspace import base_url_problems, normalize_base_url
+from pegboard.core.model.web_api import base_url_problems, normalize_base_url
 
 
 @pytest.mark.behaviour("docspace.base_url")

@@ -2,15 +2,16 @@
 
 import pytest
 
-from pegboard.core.docspace.credentials import (
+from pegboard.core.calls.caller_credentials import (
     AccessToken,
+    ApiAccess,
     ApiKey,
     Credential,
-    DocSpaceAccess,
     Password,
     RawAuthorization,
     url_origin,
 )
+from pegboard.providers.docspace.client import credential_headers
 
 
 @pytest.mark.parametrize(
@@ -23,10 +24,10 @@ from pegboard.core.docspace.credentials import (
     ],
 )
 def test_each_kind_of_credential_is_sent_in_its_own_way(credential: Credential, headers: dict[str, str]) -> None:
-    assert credential.headers() == headers
+    assert credential_headers(credential) == headers
 
 
 def test_origins_differ_by_scheme_host_or_port_and_by_nothing_else() -> None:
     assert url_origin("https://docs.example.com/a") == url_origin("HTTPS://DOCS.example.com:443/b?c")
     assert len({url_origin(url) for url in ("http://a/", "https://a/", "http://a:81/", "http://b/")}) == 4
-    assert DocSpaceAccess("http://a/portal/", ApiKey("k")).origin == "http://a:80"
+    assert ApiAccess("http://a/portal/", ApiKey("k")).origin == "http://a:80"
