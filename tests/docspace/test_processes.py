@@ -86,10 +86,10 @@ async def test_a_client_of_todays_server_can_start_pegboard_in_its_place(tmp_pat
     wrong = ApiMisconfiguration("No authentication method")
     outage = wrong.outage("DocSpace")
     (mend,) = misconfiguration_remedies(wrong)
-    assert f"{wrong.outage('DocSpace')}. " in text_of(refused)
-    assert f"{wrong.outage('DocSpace')}. " in instructions
+    assert f"{outage}. " in text_of(refused)
+    assert f"{outage}. " in instructions
     assert mend in instructions
-    assert f"pegboard: {wrong.outage('DocSpace')}. " in written
+    assert f"pegboard: {outage}. " in written
     assert mend in written
 
 
