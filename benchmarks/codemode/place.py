@@ -40,7 +40,7 @@ async def gateway(arguments: Sequence[str], code: CodeSettings) -> AsyncIterator
         # More than a file may allow, where a benchmark asks for it.
         chosen = replace(settings, declared=replace(settings.declared, code=code))
         async with open_application(Path(folder) / "data", chosen, every_server, follow=False) as house:
-            assert await house.gateway.wait_until_started(60)
+            assert await house.gateway.board.wait_until_started(60)
             yield house.gateway
 
 

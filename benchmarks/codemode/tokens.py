@@ -125,7 +125,7 @@ async def demo(folder: Path) -> AsyncIterator[Gateway]:
     os.environ["DESK_DIR"] = str(folder / "desk")
     os.environ.setdefault("PYTHON_FOR_DEMO", sys.executable)
     async with open_application(folder / "data", load_settings(DEMO), every_server, follow=False) as house:
-        await house.gateway.wait_until_started(60)
+        await house.gateway.board.wait_until_started(60)
         async with Client(InMemoryTransport(GatewayMcpServer(house.gateway).server)) as client:
             for number in range(NOTES):
                 name, arguments = journal(number)

@@ -65,5 +65,5 @@ async def gateway_over(tools: Sequence[Tool]) -> AsyncIterator[Gateway]:
     async with open_gateway(
         declared, InMemoryPolicyStore(), NoAudit(), provider_for, lambda: datetime.now(UTC)
     ) as gateway:
-        await gateway.wait_until_started(_SETTLES)
+        await gateway.board.wait_until_started(_SETTLES)
         yield gateway

@@ -211,7 +211,7 @@ async def besieged(
         async with open_gateway(
             declared, store, MemoryAudit(), lambda each: mcp_provider(each, expand, now), now
         ) as gateway:
-            assert await gateway.wait_until_started(DEADLINE)
+            assert await gateway.board.wait_until_started(DEADLINE)
             paths = McpPaths(gateway)
             app = rest_app(gateway, ABOUT, hash_token(TOKEN), ScriptedSignIns)
             async with (

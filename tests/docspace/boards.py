@@ -38,7 +38,7 @@ async def housed(folder: Path, docspace: Mapping[str, object] | None, **more: ob
     assert isinstance(settings, Settings), str(settings)
     with anyio.fail_after(PATIENCE):
         async with open_application(folder / "data", settings, lambda key, id: True, follow=False) as house:
-            assert await house.gateway.wait_until_started(PATIENCE)
+            assert await house.gateway.board.wait_until_started(PATIENCE)
             yield house
 
 

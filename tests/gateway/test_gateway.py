@@ -27,7 +27,7 @@ TOOLS = {GITHUB: named(GITHUB, "search"), FILES: named(FILES, "read")}
 
 async def test_a_gateway_without_servers_is_open_and_settled() -> None:
     async with opened(DeclaredSettings()) as house:
-        assert await house.gateway.wait_until_started(0)
+        assert await house.gateway.board.wait_until_started(0)
         assert house.statuses() == {}
         assert house.board.resolution(View()).verdicts == {}
 
@@ -109,7 +109,7 @@ async def test_a_gateway_is_settled_when_every_server_has_answered_or_failed_onc
         house.provider(GITHUB).becomes(health)
         await house.until(lambda: house.board.catalogue.health(FILES) == UP)
         await house.until(lambda: house.board.catalogue.health(GITHUB) == health)
-        assert await house.gateway.wait_until_started(0) is settled
+        assert await house.gateway.board.wait_until_started(0) is settled
 
 
 async def test_whoever_waits_for_a_gateway_to_settle_hears_it() -> None:
@@ -117,7 +117,7 @@ async def test_whoever_waits_for_a_gateway_to_settle_hears_it() -> None:
         answers: list[bool] = []
 
         async def wait() -> None:
-            answers.append(await house.gateway.wait_until_started(PATIENCE))
+            answers.append(await house.gateway.board.wait_until_started(PATIENCE))
 
         with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as tasks:
@@ -132,7 +132,7 @@ async def test_whoever_waits_for_a_gateway_to_settle_hears_it() -> None:
 async def test_a_server_that_never_answers_does_not_hold_up_whoever_waits_beyond_their_limit() -> None:
     async with opened(declared(GITHUB), Providers(), settle=False) as house:
         with anyio.fail_after(PATIENCE):
-            assert await house.gateway.wait_until_started(0.01) is False
+            assert await house.gateway.board.wait_until_started(0.01) is False
 
 
 # Following

@@ -14,7 +14,6 @@ from pegboard.core.model.settings import PYTHON_ID, PinnedEntry, PresentationSet
 from pegboard.core.policy.policy import Policy
 from pegboard.core.presentations.own_tools import MaterializedTools
 from pegboard.gateway.programs.code_mode import ProgramBackend
-from pegboard.gateway.prompts import board_prompt
 from pegboard.ports.sandbox import Sandbox, SandboxUnavailable
 from pegboard.prompts.model import Model
 from pegboard.prompts.request import chat_request
@@ -31,7 +30,7 @@ NATIVE = Model(3, name="m", tool_calling=True)
 @pytest.mark.behaviour("prompt.flow_order", "autosearch.found_tools_enter_the_prompt", "prompt.capabilities")
 async def test_what_the_search_finds_is_in_the_prompt_and_in_the_request() -> None:
     async with open_workshop() as workshop:
-        made = await board_prompt(workshop.gateway, View(), NATIVE, SAID)
+        made = await workshop.gateway.prompts.prompt(View(), NATIVE, SAID)
     names = [shape.name for shape in made.prompt.shapes]
     assert [names[0], {*names[1:]}] == ["tool_search", {"create_file", "create_folder"}]
     assert made.automatic.has_run
@@ -62,7 +61,7 @@ async def test_capabilities_come_first_so_that_nothing_is_searched_without_tool_
     settings: PromptSettings, launch: LaunchFilter, why: str
 ) -> None:
     async with open_workshop() as workshop:
-        made = await board_prompt(workshop.gateway, View(), NATIVE, SAID, settings=settings, launch=launch)
+        made = await workshop.gateway.prompts.prompt(View(), NATIVE, SAID, settings=settings, launch=launch)
     assert [str(each) for each in made.automatic.decisions] == [f"tool_search: not searched, because {why}"]
     assert made.prompt.shapes == ()
 
@@ -72,7 +71,7 @@ async def test_what_the_filters_leave_out_is_neither_found_nor_told_nor_open_in_
     settings = PromptSettings(launch=LaunchFilter(servers=Allowance(deny=(Pattern("folders", "*"),))))
     launch = LaunchFilter(tools=Allowance(deny=(Pattern("files", "create_f*"),)))
     async with open_workshop() as workshop:
-        made = await board_prompt(workshop.gateway, View(), Model(70), SAID, settings=settings, launch=launch)
+        made = await workshop.gateway.prompts.prompt(View(), Model(70), SAID, settings=settings, launch=launch)
         resolution = workshop.gateway.board.resolution(made.view)
     assert {CREATE_FILE, CREATE_FOLDER}.isdisjoint(made.automatic.found_tools.ids)
     assert "create_f" not in made.prompt.system
@@ -90,7 +89,7 @@ async def test_what_the_settings_of_the_board_say_is_what_is_built() -> None:
         presentation=PresentationSettings(always_visible=(PinnedEntry(str(CREATE_FILE), HERE),)),
     )
     async with open_workshop(declared) as workshop:
-        made = await board_prompt(workshop.gateway, View(), NATIVE, "")
+        made = await workshop.gateway.prompts.prompt(View(), NATIVE, "")
     assert made.prompt.system.startswith("From the file.\n\n")
     assert made.prompt.capabilities.primary == "hermes"
     assert [each.id for each in made.prompt.offered_tools[1:]] == [CREATE_FILE]
@@ -101,11 +100,11 @@ async def test_what_the_settings_of_the_board_say_is_what_is_built() -> None:
 async def test_what_was_found_before_and_locked_since_is_not_told_again() -> None:
     before = MaterializedTools(((CREATE_FOLDER,),))
     async with open_workshop() as workshop:
-        told = await board_prompt(workshop.gateway, View(), NATIVE, "", found=before)
+        told = await workshop.gateway.prompts.prompt(View(), NATIVE, "", found=before)
         assert told.prompt.tool("create_folder") == CREATE_FOLDER
         off = await workshop.gateway.operator.execute(SetSwitch(CREATE_FOLDER, False), LOCAL_PRINCIPAL)
         assert isinstance(off, Policy)
-        after = await board_prompt(workshop.gateway, View(), NATIVE, "", found=before)
+        after = await workshop.gateway.prompts.prompt(View(), NATIVE, "", found=before)
     assert after.prompt.tool("create_folder") is None
     assert after.prompt.decision(CREATE_FOLDER).why.startswith("it is locked (disabled_by_user): ")
 
@@ -113,7 +112,7 @@ async def test_what_was_found_before_and_locked_since_is_not_told_again() -> Non
 async def test_tools_of_the_client_stand_behind_those_of_the_board() -> None:
     mine = ToolShape("create_file", "Mine.", {"type": "object"})
     async with open_workshop() as workshop:
-        made = await board_prompt(workshop.gateway, View(), Model(70), "create a file", client=[mine])
+        made = await workshop.gateway.prompts.prompt(View(), Model(70), "create a file", client=[mine])
     assert made.prompt.shapes[-1] == mine
     assert made.prompt.tool("files__create_file") == CREATE_FILE
     assert any(decision.step is SearchStep.FOUND for decision in made.automatic.decisions)
@@ -128,9 +127,9 @@ def not_installed(_: PythonSandbox) -> Sandbox:
 @pytest.mark.behaviour("builtins.python_execution_included")
 async def test_python_execution_is_in_with_the_usual_settings_where_programs_are_run() -> None:
     async with open_workshop(programs=ProgramBackend(lambda _: MontySandbox())) as workshop:
-        made = await board_prompt(workshop.gateway, View(), NATIVE, SAID)
+        made = await workshop.gateway.prompts.prompt(View(), NATIVE, SAID)
         await workshop.gateway.operator.execute(SetSwitch(PYTHON_ID, enabled=False), LOCAL_PRINCIPAL)
-        after = await board_prompt(workshop.gateway, View(), NATIVE, SAID)
+        after = await workshop.gateway.prompts.prompt(View(), NATIVE, SAID)
     assert made.prompt.shapes[0].name == "python_execution"
     assert "files.create_file" in made.prompt.shapes[0].description
     assert after.prompt.shapes[0].name == "tool_search"
@@ -151,6 +150,6 @@ async def test_python_execution_is_in_with_the_usual_settings_where_programs_are
 )
 async def test_where_no_programs_are_run_the_true_reason_is_told(means: ProgramBackend | None, why: str) -> None:
     async with open_workshop(programs=means) as workshop:
-        made = await board_prompt(workshop.gateway, View(), NATIVE, SAID)
+        made = await workshop.gateway.prompts.prompt(View(), NATIVE, SAID)
     assert made.prompt.decision(PYTHON_ID).why == why
     assert "python_execution" not in [shape.name for shape in made.prompt.shapes]

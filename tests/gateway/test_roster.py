@@ -39,7 +39,7 @@ async def test_all_wanted_servers_start_without_waiting_for_each_other() -> None
                 await provider.started.wait()
         assert [provider.source for provider in providers.made] == [FILES, GITHUB, NOTES]
         assert all(provider.running for provider in providers.made)
-        assert not await house.gateway.wait_until_started(0)
+        assert not await house.gateway.board.wait_until_started(0)
 
 
 @pytest.mark.behaviour("supervision.slow_server_is_alone", "supervision.broken_server_is_alone")

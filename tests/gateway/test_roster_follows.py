@@ -65,7 +65,7 @@ async def test_a_changed_server_starts_anew_only_when_the_former_has_stopped(cha
         # Until it is gone nothing of it can be called, and nothing says that it is up.
         assert house.board.catalogue.listings[GITHUB] == Listing(GITHUB, ProviderStart(1, NOW), TOOLS[GITHUB])
         assert house.gateway.providers.provider(GITHUB) is None
-        assert not await house.gateway.wait_until_started(0)
+        assert not await house.gateway.board.wait_until_started(0)
         assert len(providers.made) == 2
         former.may_stop.set()
         await house.until(lambda: house.status(ToolId(GITHUB, "search")) == "open")

@@ -106,7 +106,7 @@ async def replica(engine: Engine, folder: Path) -> AsyncIterator[Gateway]:
             consents=store.consents,
         ) as gateway,
     ):
-        assert await gateway.wait_until_started(PATIENCE)
+        assert await gateway.board.wait_until_started(PATIENCE)
         yield gateway
 
 

@@ -125,7 +125,7 @@ async def opened(
         engines=engines,
     ) as gateway:
         if settle:
-            assert await gateway.wait_until_started(PATIENCE)
+            assert await gateway.board.wait_until_started(PATIENCE)
         yield House(gateway, store, audit, providers, clock)
 
 

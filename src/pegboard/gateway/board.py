@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cached_property, partial
 from typing import Final, TypeAlias
 
+import anyio
 from anyio import to_thread
 
 from pegboard.config.paths import SettingsSource
@@ -30,6 +31,7 @@ from pegboard.core.model.catalogue import (
     ProviderResources,
     ProviderUp,
     build_catalogue,
+    is_first_start,
     is_same_resources,
 )
 from pegboard.core.model.ids import SourceKey, ToolId, WireName
@@ -358,6 +360,14 @@ class BoardState:
         """Nothing will change any more: whoever waits for a change goes on with what there is."""
         self.is_closed = True
         self.changes.notify()
+
+    async def wait_until_started(self, within: float) -> bool:
+        """Whether every server has answered or failed once; waits for it no longer than `within` seconds."""
+        with anyio.move_on_after(within), self.changes.subscribe() as bell:
+            while any(is_first_start(listing.health) for listing in self.catalogue.listings.values()):
+                await bell.wait()
+            return True
+        return False
 
     def current_warnings(self) -> tuple[FileProblem, ...]:
         return tuple(self.config_warnings.applicable(self.policy.toolsets, self.policy.callers, self.policy.servers))

@@ -8,7 +8,7 @@ from asyncio import CancelledError
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeAlias, assert_never, runtime_checkable
+from typing import Protocol, TypeAlias, assert_never, runtime_checkable
 
 from pegboard.core.calls.call import (
     AdmittedCall,
@@ -26,15 +26,10 @@ from pegboard.core.model.ids import BuiltinKey, ToolId
 from pegboard.core.model.selection import View
 from pegboard.core.model.tool import Tool, canonical_json
 from pegboard.core.presentations.builtins import builtin_verdict
-from pegboard.core.presentations.deferred_tools import SEARCH, TOOLS
 from pegboard.gateway.argument_values import mask_pinned, masked_peer, masked_progress
 from pegboard.gateway.board import BoardState
 from pegboard.gateway.signals import is_cancelling
 from pegboard.ports.providers import ClientPeer, Clock, Progress
-
-if TYPE_CHECKING:
-    from pegboard.gateway.gateway import Gateway
-
 
 log = logging.getLogger(__name__)
 
@@ -154,11 +149,6 @@ def verdict_on_builtin(board: BoardState, now: datetime, tool: Tool, view: View)
     if on_board is not None:
         return on_board
     return builtin_verdict(tool, ProviderUp(now), board.catalogue, board.policy, view)
-
-
-def verdict_on_search(gateway: "Gateway", view: View) -> Verdict:
-    """On `tool_search`, wherever it is presented."""
-    return verdict_on_builtin(gateway.board, gateway.clock(), TOOLS[SEARCH], view)
 
 
 def builtin_refusal(verdict: Verdict) -> LockedToolRefusal | UnknownTool | None:

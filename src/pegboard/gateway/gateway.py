@@ -3,13 +3,12 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import anyio
 
 from pegboard.core.commands.first_sight import awaits_first_sight
-from pegboard.core.model.catalogue import ProviderStart
 from pegboard.core.model.settings import PYTHON_ID
 from pegboard.core.policy.policy import DeclaredSettings, Policy
 from pegboard.gateway.approvals import InMemoryPendingSinceStore, ListingChangeWatch, PendingSince
@@ -24,28 +23,32 @@ from pegboard.gateway.embeddings import EmbeddingIndex
 from pegboard.gateway.maintenance import StoreWatch, UnknownNames, trim_memory
 from pegboard.gateway.operator import Operator
 from pegboard.gateway.programs.code_mode import CodeModeService, ProgramBackend
-from pegboard.gateway.programs.entry import execute_program
 from pegboard.gateway.providers import ProviderRegistry
 from pegboard.gateway.resources import ClientSubscriptions, ResourceReader, fits_template
 from pegboard.gateway.search import InMemoryQueryStore, ToolSearch
 from pegboard.gateway.signals import Subscription
 from pegboard.gateway.ticket_tool import TicketTool
 from pegboard.gateway.tickets import NoTicketStore, TicketDesk
+from pegboard.gateway.tool_calls import ToolCalls
 from pegboard.gateway.validation import LockedValidators, Validators
 from pegboard.ports.audit import Audit
 from pegboard.ports.providers import Clock, Expand, ProviderFor
 from pegboard.ports.stores import ConsentStore, PendingSinceStore, PolicyStore, QueryStore, TicketStore
 
 if TYPE_CHECKING:
+    from pegboard.gateway.prompts import PromptBuilder
     from pegboard.ports.databases import EngineFactory
 
 
 @dataclass(frozen=True)
 class Gateway:
+    """All parts of a running gateway, for the composition root, which hands each surface those that it uses."""
+
     board: BoardState
     providers: ProviderRegistry
     operator: Operator
     caller: CallExecutor
+    calls: ToolCalls
     resources: ResourceReader
     subscriptions: ClientSubscriptions
     search: ToolSearch
@@ -53,7 +56,6 @@ class Gateway:
     clock: Clock
     tickets: TicketDesk
     provider_for: ProviderFor
-    argument_filler: ArgumentFiller
     value_checker: ArgumentValueChecker
     builtins: BuiltinRegistry
     code_mode: CodeModeService
@@ -65,18 +67,12 @@ class Gateway:
     embeddings: EmbeddingIndex | None = None
     queries: QueryStore = field(default_factory=InMemoryQueryStore)
 
-    async def wait_until_started(self, within: float) -> bool:
-        """Whether every server has answered or failed once; waits for it no longer than `within` seconds."""
-        with anyio.move_on_after(within), self.board.changes.subscribe() as bell:
-            while any(_is_first_start(word.health) for word in self.board.catalogue.listings.values()):
-                await bell.wait()
-            return True
-        return False
+    @cached_property
+    def prompts(self) -> "PromptBuilder":
+        """Loaded with the first prompt."""
+        from pegboard.gateway.prompts import PromptBuilder
 
-
-def _is_first_start(health: object) -> bool:
-    """A second attempt tells that the first one failed."""
-    return isinstance(health, ProviderStart) and health.attempt <= 1
+        return PromptBuilder(self.board, self.calls, self.search, self.code_mode)
 
 
 @asynccontextmanager
@@ -127,7 +123,9 @@ async def open_gateway(
         builtins = BuiltinRegistry(board, clock)
         caller = CallExecutor(board, roster, Validators(), check, audit, confirmation, ticket_tool, builtins, filling)
         code = CodeModeService(board, caller.call, confirmation, builtins, audit, clock, programs)
+        calls = ToolCalls(board, caller, code, audit, clock)
         ticket_tool.resume_program = code.resume
+        ticket_tool.off_board_tools = {PYTHON_ID: calls.run_program}
         reading = ResourceReader(board, roster, fits_template)
         following = ClientSubscriptions(board, reading)
 
@@ -158,9 +156,9 @@ async def open_gateway(
         if meanings is not None:
             tasks.start_soon(meanings.run, board.changes, finder.embeddable, name="meanings")
         try:
-            gateway = Gateway(
-                *(board, roster, operator, caller, reading, following, finder),
-                *(audit, clock, desk, provider_for, filling, fitting),
+            yield Gateway(
+                *(board, roster, operator, caller, calls, reading, following, finder),
+                *(audit, clock, desk, provider_for, fitting),
                 builtins=builtins,
                 code_mode=code,
                 databases=databases,
@@ -171,8 +169,6 @@ async def open_gateway(
                 embeddings=meanings,
                 queries=InMemoryQueryStore() if queries is None else queries,
             )
-            ticket_tool.off_board_tools = {PYTHON_ID: partial(execute_program, gateway)}
-            yield gateway
             raised = None
         except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  raised again outside the group
             raised = error

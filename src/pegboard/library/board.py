@@ -48,9 +48,7 @@ from pegboard.core.model.toolset import Toolset
 from pegboard.core.overrides.model import Override
 from pegboard.core.policy.policy import DeclaredSettings
 from pegboard.core.presentations.builtins import describe_closed
-from pegboard.gateway.builtins import verdict_on_search
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.prompts import automatic_search
 from pegboard.ports.providers import Progress
 from pegboard.prompts.model import Model, model_facts
 from pegboard.tools import FunctionTool, describe_function
@@ -119,8 +117,8 @@ class Board:
             raise TypeError(f"user_text is of type {type(user_text).__name__}: give what the user says, as a str.")
         if billions is not None:
             _check_size(billions)
-        why_not = describe_closed(verdict_on_search(self.gateway, View()))
-        automatic = await automatic_search(self.gateway, View(), user_text, Model(billions), why_not=why_not)
+        why_not = describe_closed(self.gateway.calls.verdict_on_search(View()))
+        automatic = await self.gateway.prompts.automatic_search(View(), user_text, Model(billions), why_not=why_not)
         return ToolSearchResult(self._describe_tools(automatic.found_tools.ids), tuple(map(str, automatic.decisions)))
 
     async def prompt(
@@ -137,14 +135,13 @@ class Board:
         `model` is its name as its server writes it, `metadata` what the server tells of it. What the model answers is
         read by `pegboard.prompts.parse`, or is in the `tool_calls` of the answer where the prompt is native.
         """
-        from pegboard.gateway.prompts import board_prompt
         from pegboard.prompts import chat_request
 
         if not isinstance(user_text, str):
             raise TypeError(f"user_text is of type {type(user_text).__name__}: give what the user says, as a str.")
         told = PromptSettings() if settings is None else settings
         facts = model_facts(model, metadata, told.models)
-        made = await board_prompt(self.gateway, View(), facts, user_text, settings=told, launch=launch)
+        made = await self.gateway.prompts.prompt(View(), facts, user_text, settings=told, launch=launch)
         rulings = (*made.prompt.capabilities.builtin_decisions, *made.prompt.capabilities.format_decisions)
         request = chat_request(made.prompt, [{"role": "user", "content": user_text}] if user_text else [])
         return PromptAndRequest(made.prompt, request, (*map(str, rulings), *map(str, made.automatic.decisions)))
@@ -211,7 +208,7 @@ async def open_board(**toolsets: Iterable[Callable[..., Any]]) -> AsyncIterator[
     async with open_functions(
         DeclaredSettings(servers=servers, toolsets=known, overrides=tuple(overrides)), given
     ) as gateway:
-        await gateway.wait_until_started(_STARTUP_WAIT_S)
+        await gateway.board.wait_until_started(_STARTUP_WAIT_S)
         yield Board(gateway)
 
 

@@ -16,7 +16,6 @@ from pegboard.core.model.selection import View
 from pegboard.core.model.settings import PYTHON_ID
 from pegboard.core.overrides.model import Override
 from pegboard.gateway.caller import CallOutcome
-from pegboard.gateway.programs.entry import execute_program
 
 pytestmark = pytest.mark.anyio
 EACH = SetOverride(Override(PYTHON_ID.toolset, PYTHON_ID, requires_confirmation=True))
@@ -28,7 +27,7 @@ CODE = "(await files.add(a=1, b=2))['sum']"
 
 async def _asked(here: Place, peer: AskedClient | None = None, **arguments: Json) -> CallOutcome:
     call = call_of("python_execution", {"code": CODE, **arguments}, id="run-1", client="cli 1")
-    return await execute_program(here.house.gateway, call, View(LOCAL_PRINCIPAL), None, peer)
+    return await here.house.gateway.calls.run_program(call, View(LOCAL_PRINCIPAL), None, peer)
 
 
 @pytest.mark.behaviour("code.confirmed")

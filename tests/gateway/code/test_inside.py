@@ -16,7 +16,6 @@ from pegboard.core.model.selection import View
 from pegboard.core.model.settings import PYTHON_ID, CodeSettings, PythonSandbox
 from pegboard.core.overrides.model import Override
 from pegboard.gateway.programs.calls import CallOrigin, ProgramFunctions
-from pegboard.gateway.programs.entry import execute_program
 from pegboard.ports.sandbox import CallFailure, SandboxFunction
 
 pytestmark = pytest.mark.anyio
@@ -70,7 +69,9 @@ async def test_every_call_of_a_program_says_that_it_is_one(tmp_path: Path) -> No
 @pytest.mark.parametrize("listed", [True, False])
 async def test_a_program_that_a_program_asks_for_through_a_server_does_not_run(tmp_path: Path, listed: bool) -> None:
     async with place(tmp_path, settings=CodeSettings(is_listed=listed)) as here:
-        answer = said(await execute_program(here.house.gateway, coming_back(code="await files.read(path='a')"), View()))
+        answer = said(
+            await here.house.gateway.calls.run_program(coming_back(code="await files.read(path='a')"), View())
+        )
         assert answer["error"] == {"type": "PermissionError", "message": NESTED_PROGRAM_TEXT, "line": None}
         assert here.files.calls == []
         assert here.records() == [("python_execution", None, "ToolFailure")]
@@ -81,7 +82,7 @@ async def test_a_program_that_a_program_asks_for_through_a_server_does_not_run(t
 async def test_nobody_is_asked_about_a_program_that_a_program_asks_for(tmp_path: Path, listed: bool) -> None:
     async with place(tmp_path, settings=CodeSettings(is_listed=listed)) as here:
         await here.house.does(SetOverride(Override(PYTHON_ID.toolset, PYTHON_ID, requires_confirmation=True)))
-        ended = await execute_program(here.house.gateway, coming_back(code="1"), View())
+        ended = await here.house.gateway.calls.run_program(coming_back(code="1"), View())
         assert ended == ConfirmationRefusal(PYTHON_ID, MissingConfirmation.UNASKED, NESTED_PROGRAM_TEXT)
         assert await here.house.gateway.tickets.latest_tickets() == []
 

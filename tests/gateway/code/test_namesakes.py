@@ -11,7 +11,6 @@ from pegboard.core.model.ids import ToolId
 from pegboard.core.model.selection import View
 from pegboard.core.model.settings import PYTHON_ID, CodeSettings
 from pegboard.core.model.tool import Tool, ToolSpec
-from pegboard.gateway.programs.entry import execute_program
 
 pytestmark = pytest.mark.anyio
 THEIRS = ToolId(FILES, "python_execution")
@@ -27,7 +26,7 @@ async def _is_ours(here: Place) -> None:
     assert names[THEIRS] == "files__python_execution"
     listed = PYTHON_ID in names
     call = call_of("python_execution", CODE, id="run-1", client="cli 1")
-    assert said(await execute_program(gateway, call, View())) == ok(3, "add")
+    assert said(await gateway.calls.run_program(call, View())) == ok(3, "add")
     straight = await gateway.caller.call(call_of("python_execution", CODE, id="run-2"), View())
     if listed:
         assert names[PYTHON_ID] == "python_execution"

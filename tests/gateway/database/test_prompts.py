@@ -11,7 +11,6 @@ from pegboard.core.commands.commands import SetSwitch
 from pegboard.core.model.ids import BuiltinKey, ToolId
 from pegboard.core.model.patterns import NO_FILTER, LaunchFilter, parse_launch_filter
 from pegboard.core.model.selection import View
-from pegboard.gateway.prompts import board_prompt
 from pegboard.prompts.model import Model
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +20,7 @@ BOTH = ("search_schemas", "execute_sql")
 
 
 async def told(house: House, launch: LaunchFilter = NO_FILTER) -> dict[str, str]:
-    made = await board_prompt(house.gateway, View(), NATIVE, "", launch=launch)
+    made = await house.gateway.prompts.prompt(View(), NATIVE, "", launch=launch)
     shown = {each.shape.name for each in made.prompt.offered_tools}
     rulings = {each.subject: each for each in made.prompt.capabilities.builtin_decisions if each.subject in BOTH}
     assert {name for name, each in rulings.items() if each.availability.value == "in"} == shown & {*BOTH}

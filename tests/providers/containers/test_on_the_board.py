@@ -65,7 +65,7 @@ async def test_tools_in_containers_are_switched_overridden_and_called_like_any_o
         async with open_gateway(
             declared, MemoryStore(), MemoryAudit(), provider_for, lambda: datetime.now(UTC)
         ) as gateway:
-            assert await gateway.wait_until_started(PATIENCE)
+            assert await gateway.board.wait_until_started(PATIENCE)
             statuses = {id.name: told(each) for id, each in gateway.board.resolution(View()).verdicts.items()}
             assert statuses == {"echo": "open", "hidden": "disabled_by_config", "other": "open"}
             trail = explain(gateway.board.catalogue, gateway.board.policy, View(), ECHO)

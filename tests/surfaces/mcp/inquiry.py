@@ -147,7 +147,7 @@ async def inquiry(
             gateway = await stack.enter_async_context(
                 open_gateway(board, MemoryStore(), audit, _provider, lambda: datetime.now(UTC), **options)
             )
-            assert await gateway.wait_until_started(30)
+            assert await gateway.board.wait_until_started(30)
             assert isinstance(gateway.board.catalogue.listings[CURIOUS].health, ProviderUp)
             app = McpHttpEndpoint(gateway, short=surface == "http")
             place = served(Workshop(gateway, audit), app=app)

@@ -58,7 +58,7 @@ async def shelved(*servers: Server, **changes: Any) -> AsyncIterator[Gateway]:
         return McpServerProvider(server, str, now)
 
     async with open_gateway(replace(declared, **changes), MemoryStore(), MemoryAudit(), provider_for, now) as gateway:
-        assert await gateway.wait_until_started(DEADLINE)
+        assert await gateway.board.wait_until_started(DEADLINE)
         yield gateway
 
 

@@ -18,7 +18,6 @@ from pegboard.core.overrides.model import Override
 from pegboard.core.policy.policy import DeclaredSettings, Denial
 from pegboard.core.presentations.builtins import BUILTIN_TOOLS, FIXED_PRESENTATIONS
 from pegboard.gateway.programs.code_mode import ProgramBackend
-from pegboard.gateway.prompts import builtin_places_of
 from pegboard.providers.sandbox.monty.sandbox import MontySandbox
 from pegboard.surfaces.mcp.presentations.registry import presentation_of
 from pegboard.surfaces.mcp.server import GatewayMcpServer
@@ -65,7 +64,8 @@ async def test_every_builtin_is_where_it_is_said_to_be(
             async with Client(InMemoryTransport(server), mode="auto") as client:
                 listed = {tool.name for tool in (await client.list_tools()).tools} & BUILTIN_TOOLS
             places = {
-                name: builtin_places_of(workshop.gateway, View(), name, presented)[0] for name in sorted(BUILTIN_TOOLS)
+                name: workshop.gateway.prompts.builtin_places(View(), name, presented)[0]
+                for name in sorted(BUILTIN_TOOLS)
             }
     later = ("found by", "as soon as")
     there = {name for name, place in places.items() if place.is_listed and not any(word in place.why for word in later)}
@@ -76,7 +76,7 @@ async def test_every_builtin_is_where_it_is_said_to_be(
 @pytest.mark.behaviour("why.builtins")
 async def test_each_builtin_is_told_of_every_endpoint_and_of_prompts() -> None:
     async with open_workshop() as workshop:
-        told = {name: builtin_places_of(workshop.gateway, View(), name) for name in sorted(BUILTIN_TOOLS)}
+        told = {name: workshop.gateway.prompts.builtin_places(View(), name) for name in sorted(BUILTIN_TOOLS)}
     for places in told.values():
         assert [place.where for place in places] == [
             "/mcp and stdio, as direct",
@@ -93,6 +93,6 @@ async def test_each_builtin_is_told_of_every_endpoint_and_of_prompts() -> None:
 @pytest.mark.behaviour("why.builtins")
 async def test_tool_search_is_not_said_to_be_in_a_prompt_that_does_not_have_it() -> None:
     async with open_workshop(replace(DECLARED, selection=Selection(TheseToolsets(())))) as workshop:
-        [*_, prompts] = builtin_places_of(workshop.gateway, View(), "tool_search")
+        [*_, prompts] = workshop.gateway.prompts.builtin_places(View(), "tool_search")
     why = "no tool is deferred, so that there is nothing to tell the model to look for"
     assert (prompts.is_listed, prompts.why) == (False, why)

@@ -51,7 +51,7 @@ async def shared(url: str, *others: Server) -> AsyncIterator[Workshop]:
         with gateway.board.changes.subscribe() as bell:
             while not others and not isinstance(gateway.board.catalogue.health(KEY), ProviderAsleep):
                 await bell.wait()
-        assert await gateway.wait_until_started(DEADLINE)
+        assert await gateway.board.wait_until_started(DEADLINE)
         yield Workshop(gateway, audit)
 
 

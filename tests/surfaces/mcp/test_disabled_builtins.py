@@ -21,8 +21,6 @@ from pegboard.core.model.selection import Selection, TheseToolsets, View
 from pegboard.core.model.settings import PYTHON_ID, SEARCH, CodeSettings, PresentationMode
 from pegboard.core.policy.policy import DeclaredSettings, Denial
 from pegboard.gateway.programs.code_mode import ProgramBackend
-from pegboard.gateway.programs.entry import execute_program
-from pegboard.gateway.prompts import board_prompt, builtin_places_of
 from pegboard.library.board import Board as LibraryBoard
 from pegboard.prompts.model import Model
 from pegboard.providers.sandbox.monty.sandbox import MontySandbox
@@ -69,7 +67,7 @@ async def called(workshop: Workshop, presented: PresentationMode, name: str, arg
 
 async def run(workshop: Workshop, view: View | None = None) -> str:
     """What `pegboard run`, POST /run and chats get."""
-    ended = await execute_program(workshop.gateway, call_of("python_execution", {"code": "1 + 1"}), view or View())
+    ended = await workshop.gateway.calls.run_program(call_of("python_execution", {"code": "1 + 1"}), view or View())
     if isinstance(ended, ToolFailure):
         text = json.loads(ended.body)["content"][0]["text"]
         assert isinstance(text, str)
@@ -90,8 +88,8 @@ async def test_disabled_tools_switch_programs_off_at_every_surface(
             refused = await called(workshop, PresentationMode.CODE, "python_execution", {"code": "1 + 1"})
             assert refused == f"No programs can be run here: {NOT_SELECTED}."
             assert await run(workshop) == f"No programs can be run here: {NOT_SELECTED}."
-            made = await board_prompt(workshop.gateway, View(), MODEL, "create a file")
-            places = builtin_places_of(workshop.gateway, View(), "python_execution")
+            made = await workshop.gateway.prompts.prompt(View(), MODEL, "create a file")
+            places = workshop.gateway.prompts.builtin_places(View(), "python_execution")
     assert "python_execution" not in [shape.name for shape in made.prompt.shapes]
     assert made.prompt.decision(PYTHON_ID).why == f"it is not in this view: {NOT_SELECTED}"
     assert [place.where for place in places if place.is_listed] == []
@@ -114,7 +112,7 @@ async def test_a_locked_python_execution_is_not_listed_and_its_call_says_why(mea
         async with open_workshop(replace(DECLARED, denials=(denied,)), programs=means) as workshop:
             assert await listed(workshop, PresentationMode.CODE) == {"tool_search"}
             refused = await called(workshop, PresentationMode.CODE, "python_execution", {"code": "1 + 1"})
-            [*_, code, _prompts] = builtin_places_of(workshop.gateway, View(), "python_execution")
+            [*_, code, _prompts] = workshop.gateway.prompts.builtin_places(View(), "python_execution")
     assert "disabled_by_config" in refused
     assert not code.is_listed
 
@@ -131,7 +129,7 @@ async def test_toolsets_choose_among_what_is_on_the_board(means: ProgramBackend,
         async with open_workshop(on_board, selection=selection, programs=means) as workshop:
             assert "python_execution" not in await listed(workshop, PresentationMode.CODE)
             assert await run(workshop) == f"No programs can be run here: {NOT_SELECTED}."
-            [*_, code, _prompts] = builtin_places_of(workshop.gateway, View(), "python_execution")
+            [*_, code, _prompts] = workshop.gateway.prompts.builtin_places(View(), "python_execution")
             assert (code.is_listed, code.why) == (False, f"it is not in this view: {NOT_SELECTED}")
 
 
@@ -175,9 +173,9 @@ async def test_tool_search_is_off_at_every_surface(
             ):
                 assert await listed(workshop, presented) == others
                 assert refusal in await called(workshop, presented, "tool_search", {"query": "create a file"})
-            made = await board_prompt(workshop.gateway, View(), MODEL, "create a file")
+            made = await workshop.gateway.prompts.prompt(View(), MODEL, "create a file")
             found = await LibraryBoard(workshop.gateway).automatic_search("create a file")
-            places = builtin_places_of(workshop.gateway, View(), "tool_search")
+            places = workshop.gateway.prompts.builtin_places(View(), "tool_search")
     assert made.prompt.decision(SEARCH_ID).why.startswith(why)
     assert not made.automatic.has_run
     assert [each.why for each in made.automatic.decisions] == [made.prompt.decision(SEARCH_ID).why]

@@ -253,5 +253,5 @@ async def open_workshop(
         engines=engines,
     ) as gateway:
         if not held:
-            assert await gateway.wait_until_started(60)
+            assert await gateway.board.wait_until_started(60)
         yield Workshop(gateway, audit, benches)

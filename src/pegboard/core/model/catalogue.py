@@ -114,6 +114,11 @@ class ProviderOff:
 Health: TypeAlias = ProviderUp | ProviderStart | ProviderDown | ProviderNeedsSignIn | ProviderAsleep | ProviderOff
 
 
+def is_first_start(health: Health) -> bool:
+    """A second attempt tells that the first one failed."""
+    return isinstance(health, ProviderStart) and health.attempt <= 1
+
+
 @dataclass(frozen=True, slots=True)
 class ListingProblem:
     """What was listed but cannot hang on the board, and why; or what is wrong with a list."""

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Final, TypeAlias
 from uuid import uuid4
 
@@ -32,9 +32,8 @@ from pegboard.core.presentations.retrieval import BLANK_QUERY_TEXT, AnswerDetail
 from pegboard.gateway.chat.request import ChatCaller
 from pegboard.gateway.chat.turn import ModelCall, UnreadableCall, sanitize_text
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.presentation_calls import PresentationAnswer, answer_and_record
-from pegboard.gateway.programs.entry import execute_program
 from pegboard.gateway.result_text import describe_outcome, program_output
+from pegboard.gateway.tool_calls import PresentationAnswer
 from pegboard.gateway.validation import Validators
 from pegboard.prompts.system_prompt import CLASH_REASON, BuiltPrompt, OfferedTool
 from pegboard.prompts.tool_shape import SEARCH_SHAPE, ToolShape
@@ -162,7 +161,7 @@ class ChatToolCalls:
         if runs:
             # Under whatever name the model is told of it: it runs programs, on the board or not.
             made = replace(made, name=WireName(PYTHON))
-        carry = partial(execute_program, self.gateway) if runs else self.gateway.caller.call
+        carry = self.gateway.calls.run_program if runs else self.gateway.caller.call
         ended = await carry(made, self.view)
         ticket = ended.ticket if isinstance(ended, ConfirmationRefusal) else None
         if (
@@ -230,7 +229,7 @@ class ChatToolCalls:
             text = json.dumps(body, ensure_ascii=False, separators=(",", ":")) if says else NO_TOOL_FITS
             return ToolSuccess(json.dumps({"content": [{"type": "text", "text": text}]}).encode())
 
-        ended = await answer_and_record(self.gateway, made, SEARCH_TOOL.id, answer)
+        ended = await self.gateway.calls.answer_and_record(made, SEARCH_TOOL.id, answer)
         shape = SEARCH_SHAPE if isinstance(ended, BadArguments) else None
         return ChatCallResult(
             sanitize_text(describe_outcome(ended, call.name, call.name)),

@@ -21,7 +21,6 @@ from pegboard.gateway.chat.plans import CalledTools, NoRequiredTool, conversatio
 from pegboard.gateway.chat.report import ChatReport
 from pegboard.gateway.chat.request import ChatCaller, ChatInput, LimitCounter, ModelDirectory, ModelRoute, NoModel
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.prompts import board_prompt
 from pegboard.gateway.result_text import outcome_word
 from pegboard.gateway.validation import Validators
 from pegboard.prompts.events import ParsedCall
@@ -154,7 +153,7 @@ async def analyze_answer(
 ) -> AnswerAnalysis:
     """`said` is what the user said before, by which tools were found. Without a format, the one that the model is told
     to speak."""
-    made = await board_prompt(gateway, view, model, said, settings=settings)
+    made = await gateway.prompts.prompt(view, model, said, settings=settings)
     spoken = format or FORMATS[made.prompt.capabilities.primary or "native"]
     resolution = gateway.board.resolution(made.view)
     tools = (*made.prompt.callable, *_tools_not_in_prompt(made.prompt, resolution))

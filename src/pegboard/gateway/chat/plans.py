@@ -23,7 +23,7 @@ from pegboard.core.presentations.own_tools import MaterializedTools
 from pegboard.gateway.chat.report import ChatReport
 from pegboard.gateway.chat.request import ChatCaller, ChatInput, SpecificTool, ToolChoiceMode, message_text
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.prompts import automatic_search, launch_view, model_capabilities
+from pegboard.gateway.prompts import launch_view
 from pegboard.prompts.model import Model, model_facts
 from pegboard.prompts.system_prompt import BuiltPrompt, build
 from pegboard.prompts.tool_search import SearchDecision
@@ -72,7 +72,7 @@ class ChatPlan:
 
     def prompt(self, gateway: Gateway, *, without_tools: bool = False) -> BuiltPrompt:
         """On the board as it is now: a tool that was locked meanwhile is not shown again."""
-        able = model_capabilities(gateway, self.view, self.model, self.settings, self.found_tools)
+        able = gateway.prompts.capabilities(self.view, self.model, self.settings, self.found_tools)
         if without_tools or self.is_silent:
             able = replace(able, primary=None)
         overrides = gateway.board.policy.overrides
@@ -89,7 +89,7 @@ async def make_plan(
 ) -> ChatPlan | NoRequiredTool:
     """`refused` is what the model's server said before, when it was given tools; `called` are the tools that the
     conversation called before, the latest first."""
-    await gateway.wait_until_started(STARTUP_WAIT_S)
+    await gateway.board.wait_until_started(STARTUP_WAIT_S)
     settings = gateway.board.policy.declared.prompts
     view = launch_view(who.view, settings, asked.launch)
     # Beside the loop, because on a large board it takes longer than calls may wait.
@@ -101,9 +101,11 @@ async def make_plan(
     model = model if refused is None else _without_calling(model)
     silent = asked.choice is ToolChoiceMode.NEVER
     started = anyio.current_time()
-    why_not = NO_TOOL_WANTED if silent else model_capabilities(gateway, view, model, settings).no_search_reason
+    why_not = NO_TOOL_WANTED if silent else gateway.prompts.capabilities(view, model, settings).no_search_reason
     latest, *earlier = asked.user_texts or [""]
-    searched = await automatic_search(gateway, view, latest, model, earlier=earlier, called=called, why_not=why_not)
+    searched = await gateway.prompts.automatic_search(
+        view, latest, model, earlier=earlier, called=called, why_not=why_not
+    )
     found = (
         searched.found_tools if wanted is None else searched.found_tools.with_found((wanted,), model.max_found_tools)
     )

@@ -161,7 +161,7 @@ class ChatApp:
             return await _send_rejection(send, asked)
         own = self._access.forwardable_headers(headers)
         if self._chat.gateway.providers.announce_caller(own):
-            await self._chat.gateway.wait_until_started(self._access.startup_wait_s)
+            await self._chat.gateway.board.wait_until_started(self._access.startup_wait_s)
         if (why := await self._unknown_names_message(let_in)) is not None:
             return await _send_rejection(send, bad_request(why))
         authorization, address = dict(headers).get(b"authorization"), _peer_address(scope)
@@ -207,7 +207,7 @@ class ChatApp:
         """What the request names in vain. While servers are starting, a name may yet become known."""
         if self._access.unknown_names(view) is None:
             return None
-        await self._chat.gateway.wait_until_started(self._access.startup_wait_s)
+        await self._chat.gateway.board.wait_until_started(self._access.startup_wait_s)
         return self._access.unknown_names(view)
 
     async def _send_models(self, send: "Send", named: str) -> None:

@@ -14,6 +14,7 @@ from pegboard.core.model.catalogue import (
     ProviderOff,
     ProviderStart,
     ProviderUp,
+    is_first_start,
 )
 from pegboard.core.model.ids import BuiltinKey, SourceKey
 from pegboard.gateway.board import BoardState
@@ -112,7 +113,7 @@ def _print_news(board: BoardState, heard: set[SourceKey], told: Printer) -> list
     for source, listing in board.catalogue.listings.items():
         if source in heard or isinstance(source, BuiltinKey):
             continue
-        if isinstance(listing.health, ProviderStart) and listing.health.attempt <= 1:
+        if is_first_start(listing.health):
             waiting.append(str(source))
             continue
         heard.add(source)

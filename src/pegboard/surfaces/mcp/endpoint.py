@@ -219,7 +219,7 @@ class McpHttpEndpoint:
         own = self._authentication.forwardable_headers(headers)
         copy_base_url_to_headers(self._gateway.board.policy, scope["query_string"], own)
         if method == "POST" and self._gateway.providers.announce_caller(own):
-            await self._gateway.wait_until_started(self._checks.startup_wait_s)
+            await self._gateway.board.wait_until_started(self._checks.startup_wait_s)
         if toolset is not None:
             if (
                 why := await self._unknown_names_message(
@@ -275,7 +275,7 @@ class McpHttpEndpoint:
         board = self._gateway.board
         if told(board.resolution(view)) is None:
             return None
-        await self._gateway.wait_until_started(self._checks.startup_wait_s)
+        await self._gateway.board.wait_until_started(self._checks.startup_wait_s)
         return told(board.resolution(view))
 
     def _with_write_timeout(self, send: "Send", gone: anyio.Event) -> "Send":

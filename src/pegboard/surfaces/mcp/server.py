@@ -34,7 +34,6 @@ from pegboard import __version__
 from pegboard.core.model.selection import View
 from pegboard.core.model.tool import JsonSchema
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.presentation_calls import answer_and_record
 from pegboard.gateway.resources import ResourceFollower
 from pegboard.surfaces.mcp.calls import SdkCalls
 from pegboard.surfaces.mcp.endpoint_state import INTERNAL_ERROR_MESSAGE, SERVER_NAME, TOOL_LIST, EndpointState
@@ -236,7 +235,7 @@ class GatewayMcpServer:
             result = meant.to_result(await self._calls.execute(ctx, meant.call, exchange, meant.presentation))
         else:
             call = self._calls.build_call(ctx, params, exchange, meant.presentation)
-            result = meant.to_result(await answer_and_record(self._gateway, call, meant.tool, meant.answer))
+            result = meant.to_result(await self._gateway.calls.answer_and_record(call, meant.tool, meant.answer))
         ACTUAL_RESULT.get().result = result
         return CallToolResult(content=[])
 

@@ -192,7 +192,7 @@ async def serve_pipes(
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
 
     async def wait_for_servers() -> None:
-        await gateway.wait_until_started(settle)
+        await gateway.board.wait_until_started(settle)
         ready.set()
 
     with to_server, from_client, to_client, from_server, to_client.clone() as complaints:

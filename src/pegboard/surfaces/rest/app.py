@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from typing_extensions import TypedDict
 
 from pegboard import __version__
+from pegboard.core.model.catalogue import is_first_start
 from pegboard.core.model.principals import sort_scopes
 from pegboard.core.model.selection import View
 from pegboard.core.review.review import pending_tools
@@ -50,7 +51,6 @@ from pegboard.surfaces.rest.schemas import NoticeInfo, notice_infos
 from pegboard.surfaces.rest.search import playground_routes, search_query_routes, search_routes
 from pegboard.surfaces.rest.server_setup import server_source_routes, server_trial_routes
 from pegboard.surfaces.rest.servers import (
-    is_first_start,
     quarantine_routes,
     server_detail_routes,
     server_routes,

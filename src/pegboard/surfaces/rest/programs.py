@@ -24,7 +24,6 @@ from pegboard.core.model.settings import PYTHON
 from pegboard.core.model.text import Audience
 from pegboard.gateway.caller import CallOutcome
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.programs.entry import execute_program
 from pegboard.ports.providers import Progress
 from pegboard.surfaces.rest.auth import acting_caller, requires_scopes
 from pegboard.surfaces.rest.requests import ActingBody, Name, ViewQuery
@@ -115,7 +114,7 @@ def program_routes(gateway: Gateway) -> APIRouter:
         """
         acting = acting_caller(body.principal)
         view = body.view_of(acting.principal)
-        await gateway.wait_until_started(STARTUP_WAIT_S)
+        await gateway.board.wait_until_started(STARTUP_WAIT_S)
         checked_resolution(gateway, view)
         name, arguments = body.to_call()
         call = ToolCall(
@@ -142,7 +141,7 @@ def program_routes(gateway: Gateway) -> APIRouter:
     @routes.get("/stubs")
     async def show_stubs(asked: Annotated[StubsQuery, Query()]) -> StubsResponse:
         """The tools of a view as typed functions of Python, a module for each server."""
-        await gateway.wait_until_started(STARTUP_WAIT_S)
+        await gateway.board.wait_until_started(STARTUP_WAIT_S)
         resolution = checked_resolution(gateway, asked.view())
         return await to_thread.run_sync(_stubs_response, gateway, resolution, asked.name)
 
@@ -162,7 +161,7 @@ async def _check_same_program(gateway: Gateway, ticket: str, code: str, call: To
 async def _run_call(gateway: Gateway, call: ToolCall, view: View, told: Progress | None = None) -> CallOutcome:
     if call.name == TICKET_TOOL:
         return await gateway.caller.call(call, view, told)
-    return await execute_program(gateway, call, view, told)
+    return await gateway.calls.run_program(call, view, told)
 
 
 class ProgramStreamResponse(Response):

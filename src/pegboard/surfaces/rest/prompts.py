@@ -22,7 +22,7 @@ from pegboard.core.presentations.code import SEARCH_HINT
 from pegboard.core.presentations.costs import presentation_costs
 from pegboard.core.presentations.retrieval import MAX_QUERY_CHARS
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.prompts import BoardPrompt, board_prompt
+from pegboard.gateway.prompts import BoardPrompt
 from pegboard.prompts.capability import CapabilityDecision
 from pegboard.prompts.model import Model, model_facts
 from pegboard.prompts.request import chat_request
@@ -185,7 +185,7 @@ MAX_STRUCK: Final = 200
 async def prompt_response(gateway: Gateway, asked: PromptQuery, view: View, about: ToolId | None) -> PromptResponse:
     usual = gateway.board.policy.declared.prompts
     model = model_facts(asked.model, None, asked.known_models(usual))
-    made = await board_prompt(gateway, view, model, asked.query, settings=asked.settings(usual), launch=asked.launch())
+    made = await gateway.prompts.prompt(view, model, asked.query, settings=asked.settings(usual), launch=asked.launch())
     said = [{"role": "user", "content": asked.query}] if asked.query else []
     prompt = made.prompt
     answer: PromptResponse = {

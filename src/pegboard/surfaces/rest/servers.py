@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from pegboard.core.commands.commands import AddServer, ReleaseServer, RemoveServer, SetSwitch, SetTrust
 from pegboard.core.decision.facts import servers_under_review
-from pegboard.core.model.catalogue import Health, Listing, ProviderOff, ProviderStart
+from pegboard.core.model.catalogue import Health, Listing, ProviderOff, is_first_start
 from pegboard.core.model.ids import ProviderKey, ServerKey, ToolsetId, ToolsetKey, provider_title
 from pegboard.core.model.references import closest_names
 from pegboard.core.model.selection import View
@@ -89,11 +89,6 @@ class SignOutResponse(TypedDict):
 
 
 # Waiting for servers: which of them have not said yet whether they are well.
-
-
-def is_first_start(health: Health) -> bool:
-    """A second attempt tells that the first one failed."""
-    return isinstance(health, ProviderStart) and health.attempt <= 1
 
 
 async def wait_until_settled(board: BoardState, key: ProviderKey, within: float) -> None:

@@ -64,10 +64,8 @@ from pegboard.core.policy.policy import Approval
 from pegboard.core.presentations.builtins import BUILTIN_TOOLS, BuiltinPlace
 from pegboard.core.presentations.entries import estimate_tokens
 from pegboard.core.review.diff import spec_sections
-from pegboard.gateway.builtins import verdict_on_search
 from pegboard.gateway.caller import CallOutcome, wait_until_listed
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.programs.entry import verdict_on_programs
 from pegboard.gateway.toolsets.installer import ToolsetInstaller
 from pegboard.ports.audit import AuditQuery, AuditRow
 from pegboard.surfaces.rest.activity_schemas import TRIAL_PRESENTATION, ActivityRecord, activity_record
@@ -233,9 +231,8 @@ def is_off_board_builtin(gateway: Gateway, name: str, view: View) -> bool:
 
 def explain_builtin(gateway: Gateway, name: str, view: View, presented: PresentationMode | None) -> ExplainToolResponse:
     # Loaded for the first who asks: it needs all there is of prompts.
-    from pegboard.gateway.prompts import builtin_places_of
 
-    places = builtin_places_of(gateway, view, name, presented)
+    places = gateway.prompts.builtin_places(view, name, presented)
     policy = gateway.board.policy
     unknown = unknown_names(gateway.board.catalogue, policy)
     ruled = _builtin_verdict(gateway, name, view)
@@ -261,8 +258,8 @@ def explain_builtin(gateway: Gateway, name: str, view: View, presented: Presenta
 def _builtin_verdict(gateway: Gateway, name: str, view: View) -> Verdict | None:
     """On those of which people decide by their names; the others belong to their presentations."""
     if name == PYTHON:
-        return verdict_on_programs(gateway, view)
-    return verdict_on_search(gateway, view) if name == SEARCH else None
+        return gateway.calls.verdict_on_programs(view)
+    return gateway.calls.verdict_on_search(view) if name == SEARCH else None
 
 
 def builtin_steps(
@@ -271,9 +268,8 @@ def builtin_steps(
     """What is told of the gateway's own tool on the board, behind the steps that every tool has."""
     if not isinstance(id.source, BuiltinKey):
         return []
-    from pegboard.gateway.prompts import builtin_places_of
 
-    return [*map(_step_info, builtin_places_of(gateway, view, id.name, presented))]
+    return [*map(_step_info, gateway.prompts.builtin_places(view, id.name, presented))]
 
 
 def _step_info(place: BuiltinPlace) -> DecisionStepInfo:

@@ -381,7 +381,7 @@ class FastPath:
                 return FastPathOutcome.SERVED
         elif message.method == "tools/list":
             if self._gateway.providers.announce_caller(asked.headers):
-                await self._gateway.wait_until_started(self._startup_wait_s)
+                await self._gateway.board.wait_until_started(self._startup_wait_s)
             page = self._encoded_page(message, asked)
             if page is not None:
                 await self._write_page(page, id, ticket)

@@ -24,8 +24,8 @@ from pegboard.core.presentations.own_tools import (
     tool_digest,
 )
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.presentation_calls import AnswerCall, PresentationAnswer
 from pegboard.gateway.signals import ChangeSignal, Subscription
+from pegboard.gateway.tool_calls import AnswerCall, PresentationAnswer
 from pegboard.ports.providers import ClientPeer, Progress
 from pegboard.surfaces.mcp.results import BadCursor, CallOutcome, ToolPage
 

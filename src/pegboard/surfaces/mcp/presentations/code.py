@@ -30,8 +30,7 @@ from pegboard.core.model.tool import Tool
 from pegboard.core.presentations.code import INSTRUCTIONS, SEARCH, SEARCH_HINT, TOOLS, FunctionDetail
 from pegboard.core.presentations.retrieval import BLANK_QUERY_TEXT, DEFAULT_RESULTS, ToolSearchQuery
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.presentation_calls import PresentationAnswer
-from pegboard.gateway.programs.entry import execute_program, needs_confirmation, verdict_on_programs
+from pegboard.gateway.tool_calls import PresentationAnswer
 from pegboard.ports.providers import ClientPeer, Progress
 from pegboard.surfaces.mcp.presentations.base import BoardCall, OwnCall
 from pegboard.surfaces.mcp.presentations.direct import tool_document
@@ -90,19 +89,19 @@ class CodePresentation(WrappingPresentation):
     ) -> CallOutcome:
         """A program runs here whether its tool hangs on the board or not."""
         if call.name == PYTHON:
-            return await execute_program(self._gateway, call, view, progress, peer)
+            return await self._gateway.calls.run_program(call, view, progress, peer)
         return await self._gateway.caller.call(call, view, progress, peer)
 
     def _program_tools(self, view: View) -> list[JsonObject]:
         """Beside the search: what runs programs, and where some call must be confirmed, how to wait for that."""
         python = self._python_tool(view)
         documents = [] if python is None else [tool_document(python, WireName(PYTHON))]
-        asks = self._names(view)[1] or needs_confirmation(self._gateway, view)
+        asks = self._names(view)[1] or self._gateway.calls.needs_confirmation(view)
         return [*documents, _TICKET_DOCUMENT] if asks else documents
 
     def _python_tool(self, view: View) -> Tool | None:
         """What runs programs, where it is open to this caller."""
-        is_open = isinstance(verdict_on_programs(self._gateway, view), OpenTool)
+        is_open = isinstance(self._gateway.calls.verdict_on_programs(view), OpenTool)
         return self._gateway.code_mode.tool(SEARCH_HINT) if is_open else None
 
     def _names(self, view: View) -> "tuple[ProgramNames, bool]":

@@ -31,8 +31,8 @@ from pegboard.core.presentations.own_tools import (
 )
 from pegboard.core.presentations.retrieval import BLANK_QUERY_TEXT, AnswerDetail, ToolSearchQuery
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.presentation_calls import PresentationAnswer
 from pegboard.gateway.signals import Subscription
+from pegboard.gateway.tool_calls import PresentationAnswer
 from pegboard.surfaces.mcp.presentations.base import (
     HANDLE_META_KEY,
     BoardCall,

@@ -32,7 +32,7 @@ from pegboard.core.presentations.retrieval import BLANK_QUERY_TEXT, DEFAULT_RESU
 from pegboard.core.presentations.search import DESCRIBE, RETRIEVE, TOOLS, describe_tools, list_upstream_servers
 from pegboard.core.presentations.search import INSTRUCTIONS as SEARCH_INSTRUCTIONS
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.presentation_calls import PresentationAnswer
+from pegboard.gateway.tool_calls import PresentationAnswer
 from pegboard.surfaces.mcp.presentations.base import BoardCall, OwnCall
 from pegboard.surfaces.mcp.presentations.direct import DirectPresentation
 from pegboard.surfaces.mcp.presentations.wrapper import WrappingPresentation, json_result, to_tool_answer

@@ -32,9 +32,9 @@ from pegboard.core.model.tool import JsonSchema, Tool
 from pegboard.core.presentations.own_tools import CALL_TOOL, open_pinned_tools, pinned_tools
 from pegboard.core.presentations.search import schema_hint
 from pegboard.gateway.board import BoardState
-from pegboard.gateway.builtins import builtin_refusal, verdict_on_search
+from pegboard.gateway.builtins import builtin_refusal
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.presentation_calls import AnswerCall, PresentationAnswer
+from pegboard.gateway.tool_calls import AnswerCall, PresentationAnswer
 from pegboard.gateway.validation import Validators
 from pegboard.surfaces.mcp.presentations.base import BoardCall, OwnCall
 from pegboard.surfaces.mcp.presentations.direct import tool_document
@@ -171,7 +171,7 @@ class WrappingPresentation(ABC):
 
     def _refusal(self, tool: Tool, view: View) -> LockedToolRefusal | UnknownTool | None:
         """Of the tools that presentations have, tool_search is the one that can be taken away by its name."""
-        return builtin_refusal(verdict_on_search(self._gateway, view)) if tool.id.name == SEARCH else None
+        return builtin_refusal(self._gateway.calls.verdict_on_search(view)) if tool.id.name == SEARCH else None
 
     def _refuse_disabled(self, refusal: LockedToolRefusal | UnknownTool) -> OwnCall:
         async def answer() -> UnknownTool | LockedToolRefusal:
@@ -268,7 +268,7 @@ class WrappingPresentation(ABC):
         if self._ready is not None:
             await self._ready.wait()
         else:
-            await self._gateway.wait_until_started(STARTUP_WAIT_S)
+            await self._gateway.board.wait_until_started(STARTUP_WAIT_S)
 
 
 def json_result(body: JsonObject, meta: JsonObject | None = None) -> ToolSuccess:
