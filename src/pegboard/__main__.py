@@ -4,6 +4,8 @@ import gc
 import sys
 from typing import TYPE_CHECKING, Final
 
+from pegboard.late_packages import open_late
+
 if TYPE_CHECKING:
     from pegboard.bootstrap.launcher import CommandLauncher
 
@@ -15,6 +17,7 @@ number, a tenth of a start goes into looking through them."""
 
 def main() -> None:
     gc.set_threshold(YOUNG_OBJECTS)
+    open_late()
     try:
         # Imported here, so that Ctrl-C while they load ends as quietly as any other.
         from pegboard.surfaces.cli.main import command_tree, run

@@ -57,7 +57,7 @@ BREACHES = {
 TREE = """
     __main__.py bootstrap/application.py
     ports/providers.py core/ids.py search/rank.py prompts/build.py tools/function.py
-    config/file.py store/rows.py memory.py http_parsing.py processes/output.py library/board.py
+    config/file.py store/rows.py memory.py http_parsing.py late_packages.py processes/output.py library/board.py
     providers/mcp/page.py providers/python/page.py gateway/board.py surfaces/mcp/page.py surfaces/cli/page.py
 """
 

@@ -102,3 +102,27 @@ def test_what_is_read_before_the_sdk_is_loaded_is_what_the_sdk_says() -> None:
     theirs = {**vars(mcp.shared.inbound), **vars(mcp_types), **vars(mcp_types.version)}
     assert ours == {name: theirs[name] for name in ours}
     assert get_args(mcp_types.LoggingLevel) == protocol.LOGGING_LEVELS
+
+
+LATE = """
+import sys
+from pegboard.late_packages import open_late
+open_late()
+import mcp.client.session
+from mcp.shared.exceptions import MCPError
+assert "mcp.server.mcpserver" not in sys.modules
+import mcp
+assert mcp.client is sys.modules["mcp.client"] and mcp.__file__.endswith("__init__.py")
+assert mcp.server.lowlevel.__name__ == "mcp.server.lowlevel"
+assert not hasattr(mcp, "__nothing__") and "mcp.server.mcpserver" not in sys.modules
+from mcp import Client
+from mcp.server import MCPServer
+assert mcp.MCPError is MCPError and not hasattr(mcp, "nothing")
+print(Client.__name__, MCPServer.__module__)
+"""
+
+
+@pytest.mark.behaviour("cli.loads_what_it_uses")
+async def test_a_late_package_gives_its_modules_at_once_and_its_own_names_when_they_are_asked_for() -> None:
+    done = await anyio.run_process([sys.executable, "-c", LATE])
+    assert done.stdout.decode().split() == ["Client", "mcp.server.mcpserver.server"]

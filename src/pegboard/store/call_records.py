@@ -124,7 +124,7 @@ FinishedAuditRow: TypeAlias = tuple[
 
 AUDIT_COLUMNS: Final = tuple(column.name for column in calls.columns if column.name != "number")
 MAX_MESSAGE_LENGTH: Final = 2000
-INSERT_BLOCK_SIZES: Final = (500, 50)
+INSERT_BLOCK_SIZES: Final = (100, 10)
 
 SAMPLE_BYTES: Final = 1024
 """Bytes of arguments and of a result that are looked at to estimate what they cost a model, when they are not kept."""

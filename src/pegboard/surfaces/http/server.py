@@ -10,8 +10,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 import anyio
-import uvicorn
 from anyio.abc import TaskGroup
+from uvicorn.config import Config
+from uvicorn.server import Server
 
 from pegboard.ports.fast_path import FastPathHandler
 from pegboard.surfaces.http.limits import ConnectionLimits as ConnectionLimits
@@ -76,10 +77,10 @@ def is_open_to_others(listener: socket.socket) -> bool:
     return not ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
 
 
-class WebServer(uvicorn.Server):
+class WebServer(Server):
     """One that waits for its end instead of looking for it ten times a second, and ends with its last connection."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__(config)
         self.is_listening = anyio.Event()
         self._stop_event = anyio.Event()
@@ -148,7 +149,7 @@ class HttpServer:
         self._fast_path = express
         self._head_cache = RequestHeadCache()
         self._server = WebServer(
-            uvicorn.Config(
+            Config(
                 app,
                 interface="asgi3",
                 lifespan="off",
