@@ -1,6 +1,7 @@
 """Decisions in the words of the audit: enough to know what happened, and nothing that is a secret."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import datetime
 
 import pytest
 from tests.core.boards import FILE, GITHUB, ME, PERSON, key, server, toolset
@@ -8,8 +9,7 @@ from tests.core.imports import FETCH, installing, own, own_tool
 from tests.core.imports import server as kit_server
 from tests.support.collect_failures import each_case
 
-from pegboard.core.calls.activity import DecisionSummary, describe_command
-from pegboard.core.commands.base import SetToolSwitches
+from pegboard.core.commands.base import Command, DecisionSummary
 from pegboard.core.commands.commands import (
     AddServer,
     ApproveTool,
@@ -21,6 +21,7 @@ from pegboard.core.commands.commands import (
     SetGrants,
     SetOverride,
     SetSwitch,
+    SetToolSwitches,
     SetTrust,
     TakeBaseline,
 )
@@ -34,20 +35,13 @@ from pegboard.core.model.server import AllButTools, DeclaredAt, Http, Stdio, Tim
 from pegboard.core.model.tool import ToolSpec
 from pegboard.core.model.toolset import Toolset
 from pegboard.core.overrides.model import ArgumentOverride, Override, OverrideEdit, freeze_json
-from pegboard.core.policy.policy import DeclaredSettings, Denial
+from pegboard.core.policy.policy import DeclaredSettings, Denial, Policy, PolicyDecisions
 
 SEARCH = ToolId(GITHUB, "search")
 SPEC = ToolSpec("search", "Finds things.")
 AS_READ = f"{SEARCH} as {SPEC.fingerprint[:12]}"
 SECRET = "hunter2"
 DEV = ToolsetId("dev")
-
-
-@dataclass(frozen=True)
-class RevokeEverything:
-    """A command of tomorrow."""
-
-    tool: ToolId
 
 
 @pytest.mark.behaviour("audit.decisions")
@@ -155,14 +149,22 @@ class RevokeEverything:
         (SetGrants(PrincipalId("bob"), frozenset({DEV})), DecisionSummary("grant", None, "bob may use: dev")),
         (SetGrants(PrincipalId("bob"), frozenset()), DecisionSummary("grant", None, "bob may use: nothing")),
         (SetGrants(PrincipalId("bob"), None), DecisionSummary("grant", None, "bob may use: no limit")),
-        (RevokeEverything(SEARCH), DecisionSummary("revoke_everything", "mcp:dev~github:search", "")),
     ],
 )
 def test_every_command_has_its_kind_its_subject_and_its_words_without_secrets(
-    command: object, words: DecisionSummary
+    command: Command, words: DecisionSummary
 ) -> None:
-    assert describe_command(command) == words
-    assert SECRET not in str(describe_command(command))
+    assert command.describe() == words
+    assert SECRET not in str(command.describe())
+
+
+def test_a_command_that_does_not_say_how_it_is_told_cannot_be_given() -> None:
+    class ApplyNothing(Command):
+        def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions:
+            return policy.decisions
+
+    with pytest.raises(TypeError, match="describe"):
+        ApplyNothing()  # type: ignore[abstract]
 
 
 def board(**changes: object) -> DeclaredSettings:

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from tests.core.boards import DEV_FILES, GITHUB, MATH, NOW, board, tool
 
-from pegboard.core.calls.activity import DecisionSummary, describe_command
-from pegboard.core.commands.commands import Command, SetOverride, SetSwitch, SetTrust, apply_command
+from pegboard.core.commands.base import Command, DecisionSummary
+from pegboard.core.commands.commands import SetOverride, SetSwitch, SetTrust, apply_command
 from pegboard.core.commands.toolset_choice import ChoiceTarget, SetToolsetChoice, tool_choices
 from pegboard.core.decision.resolve import LockedTool
 from pegboard.core.model.ids import PrincipalId, ToolId, ToolsetId
@@ -133,4 +133,4 @@ def test_a_choice_that_contradicts_itself_is_refused(command: SetToolsetChoice, 
     ],
 )
 def test_a_choice_is_told_in_the_activity(command: SetToolsetChoice, said: str) -> None:
-    assert describe_command(command) == DecisionSummary("override", "dev", said)
+    assert command.describe() == DecisionSummary("override", "dev", said)

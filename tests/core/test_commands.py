@@ -21,16 +21,16 @@ from tests.core.boards import (
     toolset,
 )
 
-from pegboard.core.commands.base import SetToolSwitches
+from pegboard.core.commands.base import Command
 from pegboard.core.commands.commands import (
     AddServer,
     ApproveTool,
     BlockTool,
-    Command,
     RemoveServer,
     SetGrants,
     SetOverride,
     SetSwitch,
+    SetToolSwitches,
     SetTrust,
     TakeBaseline,
     apply_command,

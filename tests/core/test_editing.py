@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import GITHUB, ME, NOW, board, tool
 
-from pegboard.core.commands.commands import Command, EditOverride, SetSwitch, apply_command
+from pegboard.core.commands.base import Command
+from pegboard.core.commands.commands import EditOverride, SetSwitch, apply_command
 from pegboard.core.model.confirmation import ConfirmationMode
 from pegboard.core.model.ids import BadId, PrincipalId, ToolId, ToolsetId
 from pegboard.core.model.patterns import Pattern

@@ -24,7 +24,8 @@ from tests.core.imports import (
     server,
 )
 
-from pegboard.core.commands.commands import AddServer, Command, RemoveServer, SetSwitch, apply_command
+from pegboard.core.commands.base import Command
+from pegboard.core.commands.commands import AddServer, RemoveServer, SetSwitch, apply_command
 from pegboard.core.commands.toolset_install import InstallToolset, RemoveToolset
 from pegboard.core.decision.resolve import LockedTool, OpenTool, resolve
 from pegboard.core.decision.status import SwitchedOff, explain_reason

@@ -3,9 +3,9 @@
 import pytest
 from tests.core.boards import GITHUB, MATH
 
-from pegboard.core.calls.activity import OUTCOMES, DecisionSummary, describe_by_owner, describe_command
-from pegboard.core.commands.base import SetToolSwitches
-from pegboard.core.commands.commands import ApproveTool, ApproveTools, SetSwitch
+from pegboard.core.calls.activity import OUTCOMES
+from pegboard.core.commands.base import DecisionSummary
+from pegboard.core.commands.commands import ApproveTool, ApproveTools, SetSwitch, SetToolSwitches
 from pegboard.core.explain.states import outcome_state
 from pegboard.core.model.ids import ToolId
 from pegboard.core.model.tool import ToolSpec
@@ -47,11 +47,11 @@ def test_every_outcome_has_one_of_the_states_of_the_wall() -> None:
 
 @pytest.mark.behaviour("audit.several_by_owner")
 def test_what_is_decided_of_tools_of_several_servers_is_told_of_each_server() -> None:
-    assert describe_by_owner(SetToolSwitches((READ, ADD, WRITE), enabled=False, note="noisy")) == (
+    assert SetToolSwitches((READ, ADD, WRITE), enabled=False, note="noisy").describe_by_owner() == (
         DecisionSummary("switch", "dev~github", f"2 tools switched off: noisy ({READ}, {WRITE})"),
         DecisionSummary("switch", "math", f"1 tool switched off: noisy ({ADD})"),
     )
     both = ApproveTools(tuple(ApproveTool(tool, SPEC, SPEC.fingerprint) for tool in (ADD, READ)))
-    assert [each.about for each in describe_by_owner(both)] == ["math", "dev~github"]
+    assert [each.about for each in both.describe_by_owner()] == ["math", "dev~github"]
     one = SetSwitch(READ, enabled=True)
-    assert describe_by_owner(one) == (describe_command(one),)
+    assert one.describe_by_owner() == (one.describe(),)

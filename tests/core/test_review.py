@@ -24,12 +24,12 @@ from tests.core.boards import (
 )
 from tests.core.spec_changes import CHANGES, Changed
 
+from pegboard.core.commands.base import Command
 from pegboard.core.commands.commands import (
     AddServer,
     ApproveTool,
     ApproveTools,
     BlockTool,
-    Command,
     ReleaseServer,
     SetSwitch,
     apply_command,

@@ -14,7 +14,8 @@ from tests.support.collect_failures import each_case
 from tests.support.doubles import OK, UP, Providers, named
 from tests.support.house import PATIENCE, call_of, declared, declaring, opened
 
-from pegboard.core.commands.commands import AddServer, ApproveTool, Command, RemoveServer, SetTrust
+from pegboard.core.commands.base import Command
+from pegboard.core.commands.commands import AddServer, ApproveTool, RemoveServer, SetTrust
 from pegboard.core.commands.first_sight import first_sight_command
 from pegboard.core.decision.resolve import LockedTool
 from pegboard.core.decision.status import explain_reason

@@ -20,7 +20,8 @@ from pegboard.core.calls.call import ConfirmationRefusal, MissingConfirmation
 from pegboard.core.calls.secret_arguments import ArgumentDisplay
 from pegboard.core.calls.tickets import REVOKED_NOTE, ConsentScope, TicketDecision, TicketState, build_new_ticket
 from pegboard.core.commands.access import MakeToken, RemovePrincipal
-from pegboard.core.commands.commands import Command, RevokeConsent, SetOverride
+from pegboard.core.commands.base import Command
+from pegboard.core.commands.commands import RevokeConsent, SetOverride
 from pegboard.core.model.confirmation import ConfirmationMode
 from pegboard.core.model.ids import CallId, PrincipalId, ProviderKey, ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.model.principals import TokenScope as TokenScope

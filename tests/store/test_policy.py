@@ -10,7 +10,8 @@ import pytest
 from tests.store.engines import Engine, Sqlite, now
 from tests.store.processes import finished
 
-from pegboard.core.commands.commands import AddServer, Command, RemoveServer, SetOverride, SetSwitch, apply_command
+from pegboard.core.commands.base import Command
+from pegboard.core.commands.commands import AddServer, RemoveServer, SetOverride, SetSwitch, apply_command
 from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.model.server import DeclaredAt, InstalledBy, Server, Stdio
 from pegboard.core.model.tool import ToolSpec

@@ -8,7 +8,8 @@ from tests.core.boards import ME, NOW
 from tests.core.imports import FETCH, ID, KIT, contained, installing, own, own_tool, server
 from tests.store.engines import now
 
-from pegboard.core.commands.commands import Command, apply_command
+from pegboard.core.commands.base import Command
+from pegboard.core.commands.commands import apply_command
 from pegboard.core.commands.toolset_install import RemoveToolset
 from pegboard.core.model.server import Container, Trust
 from pegboard.core.model.toolset import FileKind, ToolsetFile

@@ -8,7 +8,8 @@ from tests.core.boards import ME, NOW
 from tests.core.imports import FETCH, ID, KIT, installing, own, own_tool, server
 from tests.store.engines import Engine, Sqlite, now
 
-from pegboard.core.commands.commands import ApproveTool, Command, SetSwitch, apply_command
+from pegboard.core.commands.base import Command
+from pegboard.core.commands.commands import ApproveTool, SetSwitch, apply_command
 from pegboard.core.commands.row_repair import DeleteRows
 from pegboard.core.commands.toolset_install import RemoveToolset
 from pegboard.core.model.confirmation import ConfirmationMode, PrincipalConfirmation

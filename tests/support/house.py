@@ -10,7 +10,7 @@ from tests.core.boards import ME, NOW, server, toolset
 from tests.support.doubles import MemoryAudit, MemoryStore, Providers, ScriptedProvider
 
 from pegboard.core.calls.call import Arguments, ToolCall
-from pegboard.core.commands.commands import Command
+from pegboard.core.commands.base import Command
 from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, Verdict
 from pegboard.core.model.ids import LOCAL_PRINCIPAL, CallId, PrincipalId, ProviderKey, ServerKey, ToolId, WireName
 from pegboard.core.model.selection import View

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from tests.core.boards import ME, NOW
 
 from pegboard.core.calls.call import BadArguments, UnknownTool, refusal_text
-from pegboard.core.commands.commands import Command, apply_command
+from pegboard.core.commands.base import Command
+from pegboard.core.commands.commands import apply_command
 from pegboard.core.decision.status import LockReason, explain_reason, remedy, status_of
 from pegboard.core.decision.visibility import HiddenByGrants, explain_hidden
 from pegboard.core.model.ids import BuiltinKey, PrincipalId, ToolId, ToolsetId, WireName

@@ -14,10 +14,9 @@ from pegboard.core.calls.activity import (
     REJECTED,
     STALE,
     DecisionRecord,
-    describe_by_owner,
-    describe_command,
 )
-from pegboard.core.commands.commands import Command, apply_command
+from pegboard.core.commands.base import Command
+from pegboard.core.commands.commands import apply_command
 from pegboard.core.commands.first_sight import awaits_first_sight, first_sight_command
 from pegboard.core.model.catalogue import Listing
 from pegboard.core.model.ids import PrincipalId
@@ -150,7 +149,7 @@ class Operator:
         self, command: Command, by: PrincipalId, expecting: int | None
     ) -> Policy | CommandRejection | StaleVersion:
         done = await self._retry_on_conflict(command, by, expecting)
-        kind, about, said = describe_command(command)
+        kind, about, said = command.describe()
         match done:
             case SaveFailure(why):
                 self.record(kind, about, f"{said}. {why}" if said else why, by, NOT_SAVED)
@@ -159,7 +158,7 @@ class Operator:
             case StaleVersion(current):
                 self.record(kind, about, f"The policy was at version {current} already.", by, STALE)
             case Policy():
-                for each in describe_by_owner(command):
+                for each in command.describe_by_owner():
                     self.record(*each, by)
         return done
 

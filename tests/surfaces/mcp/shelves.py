@@ -17,7 +17,7 @@ from tests.surfaces.mcp.doubles import MemoryAudit, MemoryStore
 from tests.surfaces.mcp.places import DEADLINE, MODERN, ROOT, http_client, served
 from tests.surfaces.mcp.workshop import HERE, Workshop, key
 
-from pegboard.core.commands.commands import Command
+from pegboard.core.commands.base import Command
 from pegboard.core.model.ids import LOCAL_PRINCIPAL, ServerKey
 from pegboard.core.model.server import Server, Stdio, Trust
 from pegboard.core.model.toolset import Toolset

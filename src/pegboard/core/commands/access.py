@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, TypeAlias, assert_never
+from typing import Final
 
+from pegboard.core.commands.base import Command, DecisionSummary
 from pegboard.core.commands.row_repair import without_confirmation
 from pegboard.core.model.characters import is_deceptive_name
 from pegboard.core.model.confirmation import UNSET_CONFIRMATION, ConfirmationMode, PrincipalConfirmation
 from pegboard.core.model.ids import BUILTIN, LOCAL_PRINCIPAL, PrincipalId, ToolsetId
-from pegboard.core.model.principals import ApiToken, Revocation, TokenScope
+from pegboard.core.model.principals import ApiToken, Revocation, TokenScope, sort_scopes
 from pegboard.core.model.references import closest_names
 from pegboard.core.model.rejection import CommandRejection
 from pegboard.core.model.server import InstalledBy
@@ -26,7 +27,7 @@ _RESERVED_PRINCIPALS: Final = frozenset({LOCAL_PRINCIPAL, "first-sight", "file"}
 
 
 @dataclass(frozen=True)
-class MakeToken:
+class MakeToken(Command):
     """The text of the token is told to whoever makes it, and is no part of this."""
 
     id: str
@@ -41,100 +42,122 @@ class MakeToken:
     interactive: bool | None = None
     """Whether answers of its principal's clients confirm calls from now on; `None` leaves that as it is."""
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        why = _token_problem(policy, self, at)
+        if why is not None:
+            return CommandRejection(why)
+        decided, principal = policy.decisions, self.principal
+        made = ApiToken(self.id, principal, self.name, self.prefix, self.digest, self.scopes, by, at, self.expires_at)
+        granted: Mapping[PrincipalId, frozenset[ToolsetId]] = decided.grants
+        if self.toolsets is not None:
+            granted = {**granted, principal: self.toolsets}
+        confirmations = decided.confirmations
+        if self.interactive is not None:
+            known = confirmations.get(principal, UNSET_CONFIRMATION)
+            marked = replace(known, interactive=self.interactive, interactive_at=InstalledBy(by, at))
+            confirmations = {**confirmations, principal: marked}
+        return replace(decided, tokens={**decided.tokens, made.id: made}, grants=granted, confirmations=confirmations)
+
+    def describe(self) -> DecisionSummary:
+        until = "" if self.expires_at is None else f" until {self.expires_at:%Y-%m-%d %H:%M} UTC"
+        scopes = ", ".join(sort_scopes(self.scopes))
+        marked = {True: ", interactive", False: ", not interactive", None: ""}[self.interactive]
+        made = f"made {self.id} ({self.name!r}) for {self.principal}: {scopes}{until}{marked}"
+        return DecisionSummary("token", None, made)
+
 
 @dataclass(frozen=True, slots=True)
-class RevokeToken:
+class RevokeToken(Command):
     id: str
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        tokens = policy.decisions.tokens
+        token = tokens.get(self.id)
+        if token is None:
+            return CommandRejection(f"There is no token {self.id!r}. See: pegboard tokens list")
+        if token.revocation is not None:
+            return CommandRejection(f"The token {self.id!r} was revoked by {token.revocation.by} already.")
+        return replace(policy.decisions, tokens={**tokens, self.id: replace(token, revocation=Revocation(by, at))})
+
+    def describe(self) -> DecisionSummary:
+        return DecisionSummary("token", None, f"revoked {self.id}")
+
 
 @dataclass(frozen=True, slots=True)
-class RemovePrincipal:
+class RemovePrincipal(Command):
     """With its tokens and grants. While it is the last that is named, it takes `reopen` to let everybody in again."""
 
     principal: PrincipalId
     reopen: bool = False
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        principal, decided = self.principal, policy.decisions
+        if (declared := policy.declared.principals.get(principal)) is not None:
+            return CommandRejection(f"{principal!r} is declared at {declared.at}. Take it out there.")
+        tokens = {id: token for id, token in decided.tokens.items() if token.principal != principal}
+        if len(tokens) == len(decided.tokens) and principal not in decided.grants:
+            return CommandRejection(f"There is no principal {principal!r}. See: pegboard tokens list")
+        after = replace(
+            decided,
+            tokens=tokens,
+            grants={who: toolsets for who, toolsets in decided.grants.items() if who != principal},
+            consents={id: consent for id, consent in decided.consents.items() if consent.principal != principal},
+            confirmations={who: said for who, said in decided.confirmations.items() if who != principal},
+        )
+        if policy.callers and not replace(policy, decisions=after).callers and not self.reopen:
+            return CommandRejection(
+                f"{principal!r} is the last caller that has a name. Without it whoever reaches the gateway may call "
+                "every open tool. If you want that, say so: --reopen"
+            )
+        return after
+
+    def describe(self) -> DecisionSummary:
+        return DecisionSummary("token", None, f"removed {self.principal} with its tokens and grants")
+
+    @property
+    def reopens(self) -> bool:
+        return self.reopen
+
 
 @dataclass(frozen=True, slots=True)
-class SetPrincipalConfirmation:
+class SetPrincipalConfirmation(Command):
     """Exactly this from now on; `None` is unset."""
 
     principal: PrincipalId
     interactive: bool | None = None
     mode: ConfirmationMode | None = None
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        principal, origin = self.principal, InstalledBy(by, at)
+        if (declared := policy.declared.principals.get(principal)) is not None:
+            return CommandRejection(
+                f"{principal!r} is declared at {declared.at}. Set interactive and confirmation there."
+            )
+        # Who unsets it means the unreadable row as well.
+        decided = without_confirmation(policy.decisions, principal)
+        others = {who: said for who, said in decided.confirmations.items() if who != principal}
+        if self.interactive is None and self.mode is None:
+            return replace(decided, confirmations=others)
+        said = PrincipalConfirmation(
+            self.interactive,
+            self.mode,
+            None if self.interactive is None else origin,
+            None if self.mode is None else origin,
+        )
+        return replace(decided, confirmations={**others, principal: said})
 
-AccessCommand: TypeAlias = MakeToken | RevokeToken | RemovePrincipal | SetPrincipalConfirmation
+    def describe(self) -> DecisionSummary:
+        both = f"interactive {_setting_text(self.interactive)}, confirmation {_setting_text(self.mode)}"
+        return DecisionSummary("grant", None, f"{self.principal}: {both}")
 
 
-def apply_access_command(
-    policy: Policy, command: AccessCommand, by: PrincipalId, at: datetime
-) -> PolicyDecisions | CommandRejection:
-    match command:
-        case MakeToken():
-            return _make_token(policy, command, by, at)
-        case RevokeToken(id):
-            return _revoke_token(policy.decisions, id, Revocation(by, at))
-        case RemovePrincipal(principal, reopen):
-            return _remove_principal(policy, principal, reopen)
-        case SetPrincipalConfirmation():
-            return _set_confirmation(policy, command, InstalledBy(by, at))
-        case _:
-            assert_never(command)
+def _setting_text(value: bool | str | None) -> str:
+    return "unset" if value is None else str(value).lower()
 
 
 def starts_requiring_tokens(policy: Policy, scopes: frozenset[TokenScope]) -> bool:
     """Whether a token with these scopes would be the first by which callers must say who they are."""
     return TokenScope.CALL in scopes and not policy.requires_tokens
-
-
-def _make_token(
-    policy: Policy, command: MakeToken, by: PrincipalId, at: datetime
-) -> PolicyDecisions | CommandRejection:
-    why = _token_problem(policy, command, at)
-    if why is not None:
-        return CommandRejection(why)
-    decided = policy.decisions
-    made = ApiToken(
-        command.id,
-        command.principal,
-        command.name,
-        command.prefix,
-        command.digest,
-        command.scopes,
-        by,
-        at,
-        command.expires_at,
-    )
-    granted: Mapping[PrincipalId, frozenset[ToolsetId]] = decided.grants
-    if command.toolsets is not None:
-        granted = {**granted, command.principal: command.toolsets}
-    confirmations = decided.confirmations
-    if command.interactive is not None:
-        known = confirmations.get(command.principal, UNSET_CONFIRMATION)
-        marked = replace(known, interactive=command.interactive, interactive_at=InstalledBy(by, at))
-        confirmations = {**confirmations, command.principal: marked}
-    return replace(decided, tokens={**decided.tokens, made.id: made}, grants=granted, confirmations=confirmations)
-
-
-def _set_confirmation(
-    policy: Policy, command: SetPrincipalConfirmation, by: InstalledBy
-) -> PolicyDecisions | CommandRejection:
-    principal, decided = command.principal, policy.decisions
-    if (declared := policy.declared.principals.get(principal)) is not None:
-        return CommandRejection(f"{principal!r} is declared at {declared.at}. Set interactive and confirmation there.")
-    # Who unsets it means the unreadable row as well.
-    decided = without_confirmation(decided, principal)
-    others = {who: said for who, said in decided.confirmations.items() if who != principal}
-    if command.interactive is None and command.mode is None:
-        return replace(decided, confirmations=others)
-    said = PrincipalConfirmation(
-        command.interactive,
-        command.mode,
-        None if command.interactive is None else by,
-        None if command.mode is None else by,
-    )
-    return replace(decided, confirmations={**others, principal: said})
 
 
 def _token_problem(policy: Policy, command: MakeToken, at: datetime) -> str | None:
@@ -166,34 +189,3 @@ def _token_problem(policy: Policy, command: MakeToken, at: datetime) -> str | No
 def _is_name(text: str) -> bool:
     """What a person reads as it is: nothing in it is unseen, turns the rest round, or looks like a plain blank."""
     return 0 < len(text) <= _MAX_NAME_CHARS and text.isprintable() and not is_deceptive_name(text)
-
-
-def _revoke_token(decided: PolicyDecisions, id: str, revoked: Revocation) -> PolicyDecisions | CommandRejection:
-    token = decided.tokens.get(id)
-    if token is None:
-        return CommandRejection(f"There is no token {id!r}. See: pegboard tokens list")
-    if token.revocation is not None:
-        return CommandRejection(f"The token {id!r} was revoked by {token.revocation.by} already.")
-    return replace(decided, tokens={**decided.tokens, id: replace(token, revocation=revoked)})
-
-
-def _remove_principal(policy: Policy, principal: PrincipalId, reopen: bool) -> PolicyDecisions | CommandRejection:
-    decided = policy.decisions
-    if (declared := policy.declared.principals.get(principal)) is not None:
-        return CommandRejection(f"{principal!r} is declared at {declared.at}. Take it out there.")
-    tokens = {id: token for id, token in decided.tokens.items() if token.principal != principal}
-    if len(tokens) == len(decided.tokens) and principal not in decided.grants:
-        return CommandRejection(f"There is no principal {principal!r}. See: pegboard tokens list")
-    after = replace(
-        decided,
-        tokens=tokens,
-        grants={who: toolsets for who, toolsets in decided.grants.items() if who != principal},
-        consents={id: consent for id, consent in decided.consents.items() if consent.principal != principal},
-        confirmations={who: said for who, said in decided.confirmations.items() if who != principal},
-    )
-    if policy.callers and not replace(policy, decisions=after).callers and not reopen:
-        return CommandRejection(
-            f"{principal!r} is the last caller that has a name. Without it whoever reaches the gateway may call every "
-            "open tool. If you want that, say so: --reopen"
-        )
-    return after

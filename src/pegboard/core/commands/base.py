@@ -1,15 +1,94 @@
-"""A tool's own switch, and people's overrides with `enabled`: which of them holds, and what is left of the others.
+"""What every command has, and what several of them do: switching, overriding, forgetting a provider."""
 
-One rule: what is nearest to the tool wins. That is its own switch, or its own override, whichever was set last; where
-there is neither, the most specific pattern.
-"""
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sized
+from dataclasses import replace
+from datetime import datetime
+from typing import Final, NamedTuple
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-
-from pegboard.core.model.ids import BuiltinKey, ProviderKey, ServerKey, ToolId, ToolsetId
+from pegboard.core.model.ids import (
+    BuiltinKey,
+    PrincipalId,
+    ProviderKey,
+    ServerKey,
+    ToolId,
+    ToolsetId,
+    ToolsetKey,
+)
+from pegboard.core.model.rejection import CommandRejection
 from pegboard.core.overrides.model import Override, OverrideIndex, without_fields
-from pegboard.core.policy.policy import PolicyDecisions, Switch, Switchable
+from pegboard.core.policy.policy import Policy, PolicyDecisions, Switch, Switchable
+
+MAX_NAMED: Final = 20
+"""Of many things that one command is about, as many are named in the activity."""
+_LIST_COMMANDS: Final = {ServerKey: "See: pegboard servers list", ToolsetKey: "See: pegboard toolset list"}
+
+
+class DecisionSummary(NamedTuple):
+    kind: str
+    about: str | None
+    """The id of the tool, server or toolset; `None` where it is about none of them."""
+    text: str
+    """In words, without secrets: it is kept, shown and exported."""
+
+
+class Command(ABC):
+    """Something that a person can do to the policy."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        """What is decided from then on, or why it is not done."""
+
+    @abstractmethod
+    def describe(self) -> DecisionSummary:
+        """What the activity tells of it."""
+
+    def describe_by_owner(self) -> tuple[DecisionSummary, ...]:
+        """What is decided of the tools of several servers is told of each of them: who asks what became of one tool
+        asks by its id and by its server."""
+        return (self.describe(),)
+
+    @property
+    def switch_targets(self) -> tuple[Switchable, ...]:
+        """What it switches. No switch may be left of it, because that is as good as one that is on."""
+        return ()
+
+    @property
+    def reopens(self) -> bool:
+        """Whether it may end that callers must show tokens."""
+        return False
+
+
+def count_text(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def and_more(named: Sized) -> str:
+    return f" and {len(named) - MAX_NAMED:,} more" if len(named) > MAX_NAMED else ""
+
+
+def list_command(key: ProviderKey) -> str:
+    return _LIST_COMMANDS[type(key)]
+
+
+def reject_if_missing(policy: Policy, what: Switchable | ToolsetKey) -> CommandRejection | None:
+    """Tools come and go, so a switch may name one that is not listed now; its server must be known."""
+    match what.source if isinstance(what, ToolId) else what:
+        case ServerKey() | ToolsetKey() as key:
+            return None if key in policy.servers else reject_unknown_server(key)
+        case BuiltinKey():
+            return None
+        case toolset:
+            known = toolset in policy.toolsets
+            return None if known else CommandRejection(f"There is no toolset {toolset!r}. {_LIST_COMMANDS[ToolsetKey]}")
+
+
+def reject_unknown_server(key: ProviderKey) -> CommandRejection:
+    what = f"no server {key}" if isinstance(key, ServerKey) else f"no toolset {key.toolset!r} with tools of its own"
+    return CommandRejection(f"There is {what}. {list_command(key)}")
+
 
 # What was decided about what leaves the board: it leaves as well, so that nothing comes back trusted.
 
@@ -47,13 +126,8 @@ def forget_providers(
     )
 
 
-@dataclass(frozen=True)
-class SetToolSwitches:
-    """All of them or none: who switches many at once has looked at them as one list."""
-
-    tools: tuple[ToolId, ...]
-    enabled: bool
-    note: str = ""
+# A tool's own switch, and people's overrides with `enabled`. What is nearest to the tool wins: its own switch, or its
+# own override, whichever was set last; where there is neither, the most specific pattern.
 
 
 def apply_switch(decided: PolicyDecisions, switch: Switch, *whats: Switchable) -> PolicyDecisions:

@@ -1,52 +1,34 @@
-"""All commands, and `apply_command`, which makes a new policy from the old one."""
+"""What a person can do to servers, tools, overrides and grants; and `apply_command`, which makes a new policy of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeVar, assert_never
 
-from pegboard.core.commands.access import (
-    AccessCommand,
-    MakeToken,
-    RemovePrincipal,
-    RevokeToken,
-    SetPrincipalConfirmation,
-    apply_access_command,
-)
 from pegboard.core.commands.base import (
-    SetToolSwitches,
+    MAX_NAMED,
+    Command,
+    DecisionSummary,
+    and_more,
     apply_override,
     apply_switch,
+    count_text,
     find_override,
     forget_providers,
+    list_command,
     override_key,
+    reject_if_missing,
+    reject_unknown_server,
 )
-from pegboard.core.commands.row_repair import DeleteRows, delete_rows, drop_superseded_rows, without_grant
-from pegboard.core.commands.toolset_choice import SetToolsetChoice, apply_choice
-from pegboard.core.commands.toolset_install import (
-    InstallToolset,
-    RecordSecretChange,
-    RemoveToolset,
-    install_toolset,
-    remove_toolset,
-)
-from pegboard.core.commands.transfer import ReplaceDecisions, apply_import, check_tokens_required
-from pegboard.core.model.ids import (
-    BUILTIN,
-    BuiltinKey,
-    PrincipalId,
-    ProviderKey,
-    ServerKey,
-    ToolId,
-    ToolsetId,
-    ToolsetKey,
-    provider_title,
-)
+from pegboard.core.commands.row_repair import drop_superseded_rows, without_grant
+from pegboard.core.decision.facts import find_quarantine
+from pegboard.core.model.ids import BUILTIN, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId, provider_title
 from pegboard.core.model.rejection import CommandRejection as CommandRejection
-from pegboard.core.model.server import InstalledBy, Server, Trust, quarantine_server
-from pegboard.core.model.tool import Fingerprint, ToolSpec
+from pegboard.core.model.server import Container, Http, InstalledBy, Server, Stdio, Trust, quarantine_server
+from pegboard.core.model.tool import Fingerprint, OwnTools, ToolSpec
 from pegboard.core.model.toolset import Toolset
-from pegboard.core.overrides.model import NothingToClear, Override, OverrideEdit, apply_edit
+from pegboard.core.model.web_api import WebApi
+from pegboard.core.overrides.model import ARGUMENT_PREFIX, NothingToClear, Override, OverrideEdit, apply_edit
 from pegboard.core.policy.policy import (
     Approval,
     Consent,
@@ -55,16 +37,29 @@ from pegboard.core.policy.policy import (
     PolicyDecisions,
     Switch,
     Switchable,
+    format_end,
 )
 from pegboard.core.policy.unreadable_rows import RevokesGrants
 
-_MAX_NAMED: Final = 5
+T = TypeVar("T")
+
+_MAX_CHANGED_NAMED: Final = 5
 """Of many tools that a refusal is about, so many are named."""
-_LIST_COMMANDS: Final = {ServerKey: "See: pegboard servers list", ToolsetKey: "See: pegboard toolset list"}
+FINGERPRINT_CHARS: Final = 12
+
+
+def apply_command(policy: Policy, command: Command, by: PrincipalId, at: datetime) -> Policy | CommandRejection:
+    changed = command.apply(policy, by, at)
+    if isinstance(changed, CommandRejection):
+        return changed
+    changed = drop_superseded_rows(policy.decisions, changed, command.switch_targets)
+    after = replace(policy, decisions=replace(changed, version=policy.version + 1), tokens_stay_required=False)
+    reopened = command.reopens and not after.requires_tokens
+    return after if reopened else replace(after, tokens_stay_required=policy.tokens_stay_required)
 
 
 @dataclass(frozen=True)
-class AddServer:
+class AddServer(Command):
     """What a caller adds, and not the operator, is put into quarantine."""
 
     server: Server
@@ -73,87 +68,281 @@ class AddServer:
     """What a person was shown of it just before. With trust baseline that counts as its first sight, and nothing else
     does: what it lists when it runs is new unless it is exactly this."""
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        server = quarantine_server(self.server) if policy.is_agent(by) else self.server
+        added = _add_server(policy, server, self.toolset)
+        if self.specs_seen is None or isinstance(added, CommandRejection):
+            return added
+        if server.quarantined or server.trust is not Trust.BASELINE:
+            return added
+        return TakeBaseline(server.key, self.specs_seen).apply(replace(policy, decisions=added), by, at)
+
+    def describe(self) -> DecisionSummary:
+        server = self.server
+        held = "" if find_quarantine(server) is None else ", in quarantine"
+        seen = "" if self.specs_seen is None else f", {count_text(len(self.specs_seen), 'tool')} seen before"
+        text = f"added, {_describe_connection(server)}, trust {server.trust.value}{held}{seen}"
+        return DecisionSummary("server", str(server.key), text)
+
 
 @dataclass(frozen=True, slots=True)
-class RemoveServer:
+class RemoveServer(Command):
+    """Takes with it what was decided about the server alone, so that adding it again starts from first sight."""
+
     key: ServerKey
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        key, decided = self.key, policy.decisions
+        if key not in decided.servers:
+            if (declared := policy.declared.servers.get(key)) is not None:
+                return CommandRejection(f"Server {key} is declared at {declared.origin}. Remove it there.")
+            return reject_unknown_server(key)
+        if key.toolset in decided.files:
+            return CommandRejection(
+                f"Server {key} came with toolset {key.toolset!r}. Switch it off: pegboard servers disable {key}   "
+                "Or take it out of the toolset.yaml and import that again, or: "
+                f"pegboard toolset remove {key.toolset}"
+            )
+        owner = decided.toolsets.get(key.toolset)
+        alone = all(other == key or other.toolset != key.toolset for other in decided.servers)
+        orphaned = owner is not None and owner.user_mcp and alone
+        kept = forget_providers(decided, lambda other: other == key, toolset=key.toolset if orphaned else None)
+        return replace(
+            kept,
+            toolsets={id: toolset for id, toolset in kept.toolsets.items() if not (orphaned and id == key.toolset)},
+            overrides=tuple(
+                row
+                for row in kept.overrides
+                if not (isinstance(row.target, ToolId) and row.target.source == key)
+                and not (orphaned and row.toolset == key.toolset)
+            ),
+        )
+
+    def describe(self) -> DecisionSummary:
+        return DecisionSummary("server", str(self.key), "removed with its switches and approvals")
+
 
 @dataclass(frozen=True, slots=True)
-class SetSwitch:
+class SetSwitch(Command):
     target: Switchable
     enabled: bool
     note: str = ""
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        switch = Switch(self.enabled, by, at, self.note)
+        return reject_if_missing(policy, self.target) or apply_switch(policy.decisions, switch, self.target)
+
+    def describe(self) -> DecisionSummary:
+        return DecisionSummary("switch", str(self.target), f"{_switched_text(self.enabled)}{_note_text(self.note)}")
+
+    @property
+    def switch_targets(self) -> tuple[Switchable, ...]:
+        return (self.target,)
+
 
 @dataclass(frozen=True)
-class ApproveTool:
+class SetToolSwitches(Command):
+    """All of them or none: who switches many at once has looked at them as one list."""
+
+    tools: tuple[ToolId, ...]
+    enabled: bool
+    note: str = ""
+
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        missed = filter(None, (reject_if_missing(policy, tool) for tool in self.tools))
+        switch = Switch(self.enabled, by, at, self.note)
+        return next(missed, None) or apply_switch(policy.decisions, switch, *self.tools)
+
+    def describe(self) -> DecisionSummary:
+        named = f"{', '.join(map(str, self.tools[:MAX_NAMED]))}{and_more(self.tools)}"
+        switched = f"{count_text(len(self.tools), 'tool')} {_switched_text(self.enabled)}{_note_text(self.note)}"
+        return DecisionSummary("switch", _common_owner(self.tools), f"{switched} ({named})")
+
+    def describe_by_owner(self) -> tuple[DecisionSummary, ...]:
+        groups = _group_by_owner(self.tools, lambda tool: tool)
+        return tuple(replace(self, tools=group).describe() for group in groups)
+
+    @property
+    def switch_targets(self) -> tuple[Switchable, ...]:
+        return self.tools
+
+
+@dataclass(frozen=True)
+class ApproveTool(Command):
     """Names the fingerprint that was read, so a spec that changed meanwhile is not approved unseen."""
 
     tool: ToolId
     spec: ToolSpec
     read_fingerprint: Fingerprint
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        return _approve(policy, (self,), by, at)
+
+    def describe(self) -> DecisionSummary:
+        return DecisionSummary("approval", str(self.tool), f"approved as {self.spec.fingerprint[:FINGERPRINT_CHARS]}")
+
 
 @dataclass(frozen=True)
-class ApproveTools:
+class ApproveTools(Command):
     """All of them or none: who approves many at once has read them as one list."""
 
     approvals: tuple[ApproveTool, ...]
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        return _approve(policy, self.approvals, by, at)
+
+    def describe(self) -> DecisionSummary:
+        given = self.approvals
+        named = [f"{each.tool} as {each.spec.fingerprint[:FINGERPRINT_CHARS]}" for each in given[:MAX_NAMED]]
+        text = f"{count_text(len(given), 'tool')} approved: {', '.join(named)}{and_more(given)}"
+        return DecisionSummary("approval", _common_owner(each.tool for each in given), text)
+
+    def describe_by_owner(self) -> tuple[DecisionSummary, ...]:
+        groups = _group_by_owner(self.approvals, lambda each: each.tool)
+        return tuple(replace(self, approvals=group).describe() for group in groups)
+
 
 @dataclass(frozen=True, slots=True)
-class BlockTool:
+class BlockTool(Command):
     """A person read the tool and said no. It stays locked, whatever it becomes, until one approves it after all."""
 
     tool: ToolId
     note: str = ""
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        switch = Switch(False, by, at, self.note, blocks=True)
+        return reject_if_missing(policy, self.tool) or apply_switch(policy.decisions, switch, self.tool)
+
+    def describe(self) -> DecisionSummary:
+        return DecisionSummary("block", str(self.tool), f"blocked at its review{_note_text(self.note)}")
+
+    @property
+    def switch_targets(self) -> tuple[Switchable, ...]:
+        return (self.tool,)
+
 
 @dataclass(frozen=True, slots=True)
-class ReleaseServer:
+class ReleaseServer(Command):
     """A person has reviewed a server in quarantine: it may be started. What it lists waits, because nobody saw it when
     it was added."""
 
     server: ProviderKey
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        key, decided = self.server, policy.decisions
+        server = policy.servers.get(key)
+        if server is None:
+            return reject_unknown_server(key)
+        if not server.quarantined:
+            return CommandRejection(f"{provider_title(key)} is not in quarantine. {list_command(key)}")
+        if key not in decided.servers:
+            return CommandRejection(
+                f"{provider_title(key)} is declared at {server.origin}. Take it out of quarantine there."
+            )
+        return replace(
+            decided,
+            servers={**decided.servers, key: replace(server, quarantined=False)},
+            first_seen={**decided.first_seen, key: at},
+        )
+
+    def describe(self) -> DecisionSummary:
+        return DecisionSummary("server", str(self.server), "released from quarantine")
+
 
 @dataclass(frozen=True)
-class TakeBaseline:
+class TakeBaseline(Command):
     """First sight of a server whose trust is baseline: what it lists now counts as seen when it was added."""
 
     server: ProviderKey
     specs: Mapping[ToolId, ToolSpec] = field(default_factory=dict[ToolId, ToolSpec])
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        if (refused := _reject_first_sight(policy, self.server, self.specs)) is not None:
+            return refused
+        decided = policy.decisions
+        seen = {tool: Approval(spec, by, at, first_sight=True) for tool, spec in self.specs.items()}
+        return replace(
+            decided, approvals={**seen, **decided.approvals}, first_seen={**decided.first_seen, self.server: at}
+        )
+
+    def describe(self) -> DecisionSummary:
+        text = f"{count_text(len(self.specs), 'tool')} approved at first sight"
+        return DecisionSummary("first_sight", str(self.server), text)
+
 
 @dataclass(frozen=True, slots=True)
-class SetTrust:
+class SetTrust(Command):
     server: ProviderKey
     trust: Trust
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        trust = {**policy.decisions.trust, self.server: self.trust}
+        return reject_if_missing(policy, self.server) or replace(policy.decisions, trust=trust)
+
+    def describe(self) -> DecisionSummary:
+        return DecisionSummary("trust", str(self.server), f"trust {self.trust.value}")
+
 
 @dataclass(frozen=True)
-class SetOverride:
+class SetOverride(Command):
     override: Override
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        misplaced = _reject_if_misplaced(policy, self.override)
+        return misplaced or apply_override(policy.decisions, self.override, settles=self.override)
+
+    def describe(self) -> DecisionSummary:
+        """Which fields, not what they say: a pinned argument is nobody's to read."""
+        fields = self.override.fields_set
+        text = f"sets {', '.join(fields)}" if fields else "cleared"
+        return DecisionSummary("override", str(self.override.target), text)
+
 
 @dataclass(frozen=True)
-class EditOverride:
+class EditOverride(Command):
     """Some fields of one override said or cleared; the others stay as they are."""
 
     edit: OverrideEdit
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        edit, decided = self.edit, policy.decisions
+        if (misplaced := _reject_if_misplaced(policy, edit.changes)) is not None:
+            return misplaced
+        row = apply_edit(find_override(decided, edit.changes), edit, InstalledBy(by, at))
+        if isinstance(row, NothingToClear):
+            return _reject_nothing_set(policy, edit.changes, row.fields)
+        return apply_override(decided, row, settles=edit.changes)
+
+    def describe(self) -> DecisionSummary:
+        changes, cleared = self.edit.changes, self.edit.cleared_fields
+        said = [name for name in changes.fields_set if name != "arguments"]
+        said += [f"{ARGUMENT_PREFIX}{name}" for name in changes.arguments or {}]
+        parts = [f"sets {', '.join(said)}"] if said else []
+        parts += [f"clears {', '.join(sorted(cleared))}"] if cleared else []
+        return DecisionSummary("override", str(changes.target), "; ".join(parts))
+
 
 @dataclass(frozen=True, slots=True)
-class SetGrants:
+class SetGrants(Command):
     """Exactly these toolsets, from now on; `None` takes the limit away."""
 
     principal: PrincipalId
     toolsets: frozenset[ToolsetId] | None
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        grants = {who: what for who, what in policy.decisions.grants.items() if who != self.principal}
+        if self.toolsets is not None:
+            grants[self.principal] = self.toolsets
+        # Who takes a limit away means the unreadable one as well.
+        return replace(without_grant(policy.decisions, RevokesGrants(self.principal)), grants=grants)
+
+    def describe(self) -> DecisionSummary:
+        limit = "no limit" if self.toolsets is None else ", ".join(sorted(self.toolsets)) or "nothing"
+        return DecisionSummary("grant", None, f"{self.principal} may use: {limit}")
+
 
 @dataclass(frozen=True, slots=True)
-class AddConsent:
+class AddConsent(Command):
     """Give a standing permission: from now on this tool, as it is, runs for this principal without confirmation.
     `client` narrows it to one."""
 
@@ -165,142 +354,45 @@ class AddConsent:
     until: datetime | None
     identity: CredentialIdentity | None = None
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        if (missing := reject_if_missing(policy, self.tool)) is not None:
+            return missing
+        given = self.principal, self.client, by, at, self.until, self.identity
+        fresh, decided = Consent(self.id, self.tool, self.fingerprint, *given), policy.decisions
+        others = {
+            key: consent
+            for key, consent in decided.consents.items()
+            if consent.scope_key != fresh.scope_key and not consent.is_expired(at)
+        }
+        return replace(decided, consents={**others, self.id: fresh})
+
+    def describe(self) -> DecisionSummary:
+        source = "from any client" if self.client is None else f"from the client {self.client!r}"
+        source += "" if self.identity is None else f", at {self.identity.description}"
+        allowed = f"allowed {self.principal} to call this without confirmation, {source}, {format_end(self.until)}"
+        return DecisionSummary("ticket", str(self.tool), allowed)
+
 
 @dataclass(frozen=True, slots=True)
-class RevokeConsent:
+class RevokeConsent(Command):
     """Take a standing permission back: the next call is asked about again."""
 
     id: str
     consent: Consent | None = None
     """The permission as it was shown to the person, for the record."""
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        known = policy.decisions.consents
+        if self.id not in known:
+            return CommandRejection(f"There is no standing permission {self.id!r}. See: pegboard tickets consents")
+        return replace(policy.decisions, consents={key: kept for key, kept in known.items() if key != self.id})
 
-Command: TypeAlias = (
-    AddServer
-    | RemoveServer
-    | SetSwitch
-    | SetToolSwitches
-    | ApproveTool
-    | ApproveTools
-    | BlockTool
-    | ReleaseServer
-    | TakeBaseline
-    | SetTrust
-    | SetOverride
-    | EditOverride
-    | SetToolsetChoice
-    | SetGrants
-    | AddConsent
-    | RevokeConsent
-    | InstallToolset
-    | RemoveToolset
-    | RecordSecretChange
-    | AccessCommand
-    | ReplaceDecisions
-    | DeleteRows
-)
-
-
-def apply_command(policy: Policy, command: Command, by: PrincipalId, at: datetime) -> Policy | CommandRejection:
-    changed = _run_command(policy, command, by, at)
-    if isinstance(changed, CommandRejection):
-        return changed
-    changed = drop_superseded_rows(policy.decisions, changed, _switch_targets(command))
-    after = replace(policy, decisions=replace(changed, version=policy.version + 1), tokens_stay_required=False)
-    reopened = isinstance(command, RemovePrincipal) and command.reopen and not after.requires_tokens
-    return after if reopened else replace(after, tokens_stay_required=policy.tokens_stay_required)
-
-
-def _switch_targets(command: Command) -> tuple[Switchable, ...]:
-    match command:
-        case SetSwitch(what) | BlockTool(what):
-            return (what,)
-        case SetToolSwitches(tools):
-            return tuple(tools)
-        case _:
-            return ()
-
-
-def _run_command(policy: Policy, command: Command, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
-    decided = policy.decisions
-    match command:
-        case AddServer(server, toolset, seen):
-            given = quarantine_server(server) if policy.is_agent(by) else server
-            added = _add_server(policy, given, toolset)
-            if seen is None or isinstance(added, CommandRejection):
-                return added
-            return _approve_specs_seen(policy, added, given, seen, by, at)
-        case RemoveServer(key):
-            return _remove_server(policy, key)
-        case SetSwitch(what, on, note):
-            if (missing := _reject_if_missing(policy, what)) is not None:
-                return missing
-            return apply_switch(decided, Switch(on, by, at, note), what)
-        case SetToolSwitches(tools, on, note):
-            missed = filter(None, (_reject_if_missing(policy, tool) for tool in tools))
-            return next(missed, None) or apply_switch(decided, Switch(on, by, at, note), *tools)
-        case BlockTool(tool, note):
-            if (missing := _reject_if_missing(policy, tool)) is not None:
-                return missing
-            return apply_switch(decided, Switch(False, by, at, note, blocks=True), tool)
-        case ApproveTool():
-            return _approve(policy, (command,), by, at)
-        case ApproveTools(approvals):
-            return _approve(policy, approvals, by, at)
-        case ReleaseServer(key):
-            return _release_server(policy, key, at)
-        case TakeBaseline():
-            return _take_baseline(policy, command, by, at)
-        case SetTrust(key, trust):
-            if (missing := _reject_if_missing(policy, key)) is not None:
-                return missing
-            return replace(decided, trust={**decided.trust, key: trust})
-        case SetOverride(override):
-            return _reject_if_misplaced(policy, override) or apply_override(decided, override, settles=override)
-        case EditOverride(edit):
-            if (misplaced := _reject_if_misplaced(policy, edit.changes)) is not None:
-                return misplaced
-            row = apply_edit(find_override(decided, edit.changes), edit, InstalledBy(by, at))
-            if isinstance(row, NothingToClear):
-                return _reject_nothing_set(policy, edit.changes, row.fields)
-            return apply_override(decided, row, settles=edit.changes)
-        case SetToolsetChoice(toolset):
-            return _reject_if_missing(policy, toolset) or apply_choice(decided, command, InstalledBy(by, at))
-        case MakeToken() | RevokeToken() | RemovePrincipal() | SetPrincipalConfirmation():
-            return apply_access_command(policy, command, by, at)
-        case SetGrants(principal, toolsets):
-            grants = {who: what for who, what in decided.grants.items() if who != principal}
-            # Who takes a limit away means the unreadable one as well.
-            decided = without_grant(decided, RevokesGrants(principal))
-            return replace(decided, grants=grants if toolsets is None else {**grants, principal: toolsets})
-        case AddConsent(id, tool, fingerprint, principal, client, until, whose):
-            if (missing := _reject_if_missing(policy, tool)) is not None:
-                return missing
-            fresh = Consent(id, tool, fingerprint, principal, client, by, at, until, whose)
-            others = {
-                key: consent
-                for key, consent in decided.consents.items()
-                if consent.scope_key != fresh.scope_key and not consent.is_expired(at)
-            }
-            return replace(decided, consents={**others, id: fresh})
-        case RevokeConsent(id):
-            if id not in decided.consents:
-                return CommandRejection(f"There is no standing permission {id!r}. See: pegboard tickets consents")
-            return replace(decided, consents={key: kept for key, kept in decided.consents.items() if key != id})
-        case ReplaceDecisions(carried, is_open):
-            return check_tokens_required(policy, carried, is_open) or apply_import(policy, carried, by)
-        case DeleteRows():
-            return delete_rows(policy, command, at)
-        case InstallToolset():
-            return install_toolset(policy, command, by, at)
-        case RemoveToolset(id):
-            return remove_toolset(policy, ToolsetId(id))
-        case RecordSecretChange(toolset):
-            if toolset in policy.toolsets:
-                return decided
-            return CommandRejection(f"There is no toolset {toolset!r}. See: pegboard toolset list")
-        case _:
-            assert_never(command)
+    def describe(self) -> DecisionSummary:
+        if self.consent is None:
+            return DecisionSummary("ticket", None, f"revoked the standing permission {self.id}")
+        whose = self.consent.caller_text
+        revoked = f"revoked the permission of {whose} to call this without confirmation ({self.id})"
+        return DecisionSummary("ticket", str(self.consent.tool), revoked)
 
 
 def _approve(
@@ -309,7 +401,7 @@ def _approve(
     """Who approves a tool that was blocked takes that back; a switch of another kind is another decision."""
     changed: list[ToolId] = []
     for each in approvals:
-        if (missing := _reject_if_missing(policy, each.tool)) is not None:
+        if (missing := reject_if_missing(policy, each.tool)) is not None:
             return missing
         if each.spec.fingerprint != each.read_fingerprint:
             changed.append(each.tool)
@@ -324,27 +416,11 @@ def _approve(
 
 
 def _describe_changed_meanwhile(changed: list[ToolId], asked: int) -> str:
-    told = ", ".join(str(tool) for tool in changed[:_MAX_NAMED]) + (" and others" if len(changed) > _MAX_NAMED else "")
+    told = ", ".join(str(tool) for tool in changed[:_MAX_CHANGED_NAMED]) + (
+        " and others" if len(changed) > _MAX_CHANGED_NAMED else ""
+    )
     none = "" if asked == 1 else " None of them was approved."
     return f"{told} changed while you were reading it.{none} Review the difference again: pegboard approvals list"
-
-
-def _release_server(policy: Policy, key: ProviderKey, at: datetime) -> PolicyDecisions | CommandRejection:
-    server = policy.servers.get(key)
-    if server is None:
-        return _reject_unknown_server(key)
-    if not server.quarantined:
-        return CommandRejection(f"{provider_title(key)} is not in quarantine. {_LIST_COMMANDS[type(key)]}")
-    decided = policy.decisions
-    if key not in decided.servers:
-        return CommandRejection(
-            f"{provider_title(key)} is declared at {server.origin}. Take it out of quarantine there."
-        )
-    return replace(
-        decided,
-        servers={**decided.servers, key: replace(server, quarantined=False)},
-        first_seen={**decided.first_seen, key: at},
-    )
 
 
 def _add_server(policy: Policy, server: Server, toolset: Toolset) -> PolicyDecisions | CommandRejection:
@@ -375,80 +451,10 @@ def _add_server(policy: Policy, server: Server, toolset: Toolset) -> PolicyDecis
     )
 
 
-def _approve_specs_seen(
-    policy: Policy,
-    added: PolicyDecisions,
-    server: Server,
-    seen: Mapping[ToolId, ToolSpec],
-    by: PrincipalId,
-    at: datetime,
-) -> PolicyDecisions | CommandRejection:
-    if server.quarantined or server.trust is not Trust.BASELINE:
-        return added
-    return _take_baseline(replace(policy, decisions=added), TakeBaseline(server.key, seen), by, at)
-
-
-def _take_baseline(
-    policy: Policy, sight: TakeBaseline, by: PrincipalId, at: datetime
-) -> PolicyDecisions | CommandRejection:
-    if (refused := _reject_first_sight(policy, sight.server, sight.specs)) is not None:
-        return refused
-    decided = policy.decisions
-    seen = {tool: Approval(spec, by, at, first_sight=True) for tool, spec in sight.specs.items()}
-    return replace(
-        decided, approvals={**seen, **decided.approvals}, first_seen={**decided.first_seen, sight.server: at}
-    )
-
-
-def _remove_server(policy: Policy, key: ServerKey) -> PolicyDecisions | CommandRejection:
-    """Takes with it what was decided about the server alone, so that adding it again starts from first sight."""
-    decided = policy.decisions
-    if key not in decided.servers:
-        if (declared := policy.declared.servers.get(key)) is not None:
-            return CommandRejection(f"Server {key} is declared at {declared.origin}. Remove it there.")
-        return _reject_unknown_server(key)
-    if key.toolset in decided.files:
-        return CommandRejection(
-            f"Server {key} came with toolset {key.toolset!r}. Switch it off: pegboard servers disable {key}   Or take "
-            f"it out of the toolset.yaml and import that again, or: pegboard toolset remove {key.toolset}"
-        )
-    owner = decided.toolsets.get(key.toolset)
-    alone = all(other == key or other.toolset != key.toolset for other in decided.servers)
-    orphaned = owner is not None and owner.user_mcp and alone
-    kept = forget_providers(decided, lambda other: other == key, toolset=key.toolset if orphaned else None)
-    return replace(
-        kept,
-        toolsets={id: toolset for id, toolset in kept.toolsets.items() if not (orphaned and id == key.toolset)},
-        overrides=tuple(
-            row
-            for row in kept.overrides
-            if not (isinstance(row.target, ToolId) and row.target.source == key)
-            and not (orphaned and row.toolset == key.toolset)
-        ),
-    )
-
-
-def _reject_if_missing(policy: Policy, what: Switchable | ToolsetKey) -> CommandRejection | None:
-    """Tools come and go, so a switch may name one that is not listed now; its server must be known."""
-    match what.source if isinstance(what, ToolId) else what:
-        case ServerKey() | ToolsetKey() as key:
-            return None if key in policy.servers else _reject_unknown_server(key)
-        case BuiltinKey():
-            return None
-        case toolset:
-            known = toolset in policy.toolsets
-            return None if known else CommandRejection(f"There is no toolset {toolset!r}. {_LIST_COMMANDS[ToolsetKey]}")
-
-
-def _reject_unknown_server(key: ProviderKey) -> CommandRejection:
-    what = f"no server {key}" if isinstance(key, ServerKey) else f"no toolset {key.toolset!r} with tools of its own"
-    return CommandRejection(f"There is {what}. {_LIST_COMMANDS[type(key)]}")
-
-
 def _reject_first_sight(policy: Policy, key: ProviderKey, specs: Mapping[ToolId, ToolSpec]) -> CommandRejection | None:
     server = policy.servers.get(key)
     if server is None:
-        return _reject_unknown_server(key)
+        return reject_unknown_server(key)
     if policy.decisions.was_seen(key):
         return CommandRejection(f"{key} was seen before: what it lists now must be approved one by one.")
     if server.quarantined or policy.trust(server) is Trust.STRICT:
@@ -465,7 +471,7 @@ def _reject_if_misplaced(policy: Policy, override: Override) -> CommandRejection
     target = override.target
     if isinstance(target, ToolId) and target.toolset != override.toolset:
         return CommandRejection(f"{target} is not in toolset {override.toolset!r}, so the override would never fit.")
-    return None if override.toolset == BUILTIN else _reject_if_missing(policy, override.toolset)
+    return None if override.toolset == BUILTIN else reject_if_missing(policy, override.toolset)
 
 
 def _reject_nothing_set(policy: Policy, at: Override, what: tuple[str, ...]) -> CommandRejection:
@@ -474,3 +480,41 @@ def _reject_nothing_set(policy: Policy, at: Override, what: tuple[str, ...]) -> 
     places = [] if declared is None else [str(origin) for name in what if (origin := declared.origin(name))]
     where = f" It is declared at {', '.join(places)}: edit the file." if places else " See: pegboard overrides list"
     return CommandRejection(f"No person's override of {at.target} in {at.toolset!r} says {', '.join(what)}.{where}")
+
+
+def _switched_text(on: bool) -> str:
+    return f"switched {'on' if on else 'off'}"
+
+
+def _note_text(note: str) -> str:
+    return f": {note}" if note else ""
+
+
+def _group_by_owner(several: Iterable[T], tool: Callable[[T], ToolId]) -> Iterable[tuple[T, ...]]:
+    groups: dict[str, list[T]] = {}
+    for each in several:
+        groups.setdefault(str(tool(each).source), []).append(each)
+    return map(tuple, groups.values())
+
+
+def _common_owner(tools: Iterable[ToolId]) -> str | None:
+    """The server they all belong to, if it is one."""
+    owners = {str(tool.source) for tool in tools}
+    return owners.pop() if len(owners) == 1 else None
+
+
+def _describe_connection(server: Server) -> str:
+    """How, not where: commands and addresses may hold secrets, and `servers list` shows them masked."""
+    match server.connection:
+        case Stdio():
+            return "started as a program"
+        case Http(transport=transport):
+            return f"reached by {transport.value}"
+        case Container():
+            return "started in a container"
+        case OwnTools():
+            return "run by itself"
+        case WebApi(_, title):
+            return f"reached by the API of {title}"
+        case _:
+            assert_never(server.connection)

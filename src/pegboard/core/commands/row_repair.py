@@ -4,7 +4,14 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from pegboard.core.commands.base import forget_providers
+from pegboard.core.commands.base import (
+    MAX_NAMED,
+    Command,
+    DecisionSummary,
+    and_more,
+    count_text,
+    forget_providers,
+)
 from pegboard.core.model.ids import BuiltinKey, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.model.rejection import CommandRejection
 from pegboard.core.model.server import Server
@@ -29,20 +36,23 @@ _TOOLSET_TABLES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteRows:
+class DeleteRows(Command):
     """Delete rows that cannot be read. What they decided is then undecided: what they closed may open."""
 
     rows: tuple[StoredRow, ...]
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        decided, known = policy.decisions, {row.row: row for row in policy.decisions.unreadable}
+        for row in self.rows:
+            if row not in known:
+                return CommandRejection(f"There is no unreadable row of {row}. Look again: pegboard store check")
+        for row in self.rows:
+            decided = _delete_row(policy, decided, known[row], at)
+        return replace(decided, unreadable=tuple(row for row in decided.unreadable if row.row not in self.rows))
 
-def delete_rows(policy: Policy, command: DeleteRows, at: datetime) -> PolicyDecisions | CommandRejection:
-    decided, known = policy.decisions, {row.row: row for row in policy.decisions.unreadable}
-    for row in command.rows:
-        if row not in known:
-            return CommandRejection(f"There is no unreadable row of {row}. Look again: pegboard store check")
-    for row in command.rows:
-        decided = _delete_row(policy, decided, known[row], at)
-    return replace(decided, unreadable=tuple(row for row in decided.unreadable if row.row not in command.rows))
+    def describe(self) -> DecisionSummary:
+        deleted = f"{'; '.join(map(str, self.rows[:MAX_NAMED]))}{and_more(self.rows)}"
+        return DecisionSummary("store", None, f"deleted {count_text(len(self.rows), 'unreadable row')}: {deleted}")
 
 
 def _delete_row(policy: Policy, decided: PolicyDecisions, row: UnreadableRow, at: datetime) -> PolicyDecisions:

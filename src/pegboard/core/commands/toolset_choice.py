@@ -2,14 +2,22 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final, TypeAlias
 
-from pegboard.core.commands.base import find_override
+from pegboard.core.commands.base import (
+    MAX_NAMED,
+    Command,
+    DecisionSummary,
+    and_more,
+    find_override,
+    reject_if_missing,
+)
 from pegboard.core.decision.resolve import LockedTool, OpenTool, judge_tool
 from pegboard.core.decision.status import DeniedByOverride, DeniedByPattern, DeniedByToolFilter, SwitchedOff
 from pegboard.core.decision.unknown_names import with_suspects
 from pegboard.core.model.catalogue import Catalogue
-from pegboard.core.model.ids import ToolId, ToolsetId
+from pegboard.core.model.ids import PrincipalId, ToolId, ToolsetId
 from pegboard.core.model.patterns import Pattern
 from pegboard.core.model.rejection import CommandRejection
 from pegboard.core.model.server import InstalledBy
@@ -23,12 +31,38 @@ ENABLED_FIELD: Final = frozenset({"enabled"})
 
 
 @dataclass(frozen=True)
-class SetToolsetChoice:
-    """From now on people include and exclude exactly these of the toolset; what their overrides say besides stays."""
+class SetToolsetChoice(Command):
+    """From now on people include and exclude exactly these of the toolset; what their overrides say besides stays.
+
+    The rows of both lists come last, the excluding ones after the including ones: among patterns that are equally
+    specific the later wins, so that the same two lists mean the same whatever was there before."""
 
     toolset: ToolsetId
     includes: tuple[ChoiceTarget, ...]
     excludes: tuple[ChoiceTarget, ...]
+
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        decided, origin = policy.decisions, InstalledBy(by, at)
+        if (missing := reject_if_missing(policy, self.toolset)) is not None:
+            return missing
+        if both := [str(each) for each in self.includes if each in self.excludes]:
+            return CommandRejection(f"{', '.join(both)} is among what to include and what to exclude. Name it once.")
+        wanted = {**dict.fromkeys(self.includes, True), **dict.fromkeys(self.excludes, False)}
+        if foreign := [str(each) for each in wanted if isinstance(each, ToolId) and each.toolset != self.toolset]:
+            return CommandRejection(f"{', '.join(foreign)} is not in toolset {self.toolset!r}. Choose it there.")
+        rows = tuple(_choice_override(decided, self.toolset, target, on, origin) for target, on in wanted.items())
+        new = {row.target for row in rows if row.origins["enabled"] is origin}
+        return replace(
+            decided,
+            overrides=(*_other_overrides(decided.overrides, self.toolset, wanted), *rows),
+            # One tool has one switch: whichever of its switch and its own override was set last.
+            switches={what: switch for what, switch in decided.switches.items() if what not in new},
+        )
+
+    def describe(self) -> DecisionSummary:
+        lists = ("includes", self.includes), ("excludes", self.excludes)
+        said = [f"{word} {', '.join(map(str, each[:MAX_NAMED]))}{and_more(each)}" for word, each in lists if each]
+        return DecisionSummary("override", self.toolset, "; ".join(said) or "includes and excludes nothing any more")
 
 
 @dataclass(frozen=True)
@@ -73,26 +107,6 @@ def choice_entries(policy: Policy, toolset: ToolsetId, made: Sequence[ToolChoice
 def choice_overrides(decided: PolicyDecisions, toolset: ToolsetId) -> tuple[Override, ...]:
     """What people include and exclude there now."""
     return tuple(row for row in decided.overrides if row.toolset == toolset and row.enabled is not None)
-
-
-def apply_choice(
-    decided: PolicyDecisions, command: SetToolsetChoice, by: InstalledBy
-) -> PolicyDecisions | CommandRejection:
-    """The rows of both lists come last, the excluding ones after the including ones: among patterns that are equally
-    specific the later wins, so that the same two lists mean the same whatever was there before."""
-    if both := [str(each) for each in command.includes if each in command.excludes]:
-        return CommandRejection(f"{', '.join(both)} is among what to include and what to exclude. Name it once.")
-    wanted = {**dict.fromkeys(command.includes, True), **dict.fromkeys(command.excludes, False)}
-    if foreign := [str(each) for each in wanted if isinstance(each, ToolId) and each.toolset != command.toolset]:
-        return CommandRejection(f"{', '.join(foreign)} is not in toolset {command.toolset!r}. Choose it there.")
-    rows = tuple(_choice_override(decided, command.toolset, target, on, by) for target, on in wanted.items())
-    new = {row.target for row in rows if row.origins["enabled"] is by}
-    return replace(
-        decided,
-        overrides=(*_other_overrides(decided.overrides, command.toolset, wanted), *rows),
-        # One tool has one switch: whichever of its switch and its own override was set last.
-        switches={what: switch for what, switch in decided.switches.items() if what not in new},
-    )
 
 
 def _choice_override(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from pegboard.core.commands.base import forget_providers
+from pegboard.core.commands.base import Command, DecisionSummary, count_text, forget_providers, reject_if_missing
 from pegboard.core.model.confirmation import ConfirmationMode
 from pegboard.core.model.ids import (
     BadId,
@@ -21,6 +21,7 @@ from pegboard.core.model.ids import (
 )
 from pegboard.core.model.rejection import CommandRejection
 from pegboard.core.model.server import InstalledBy, Server, Trust, quarantine_server
+from pegboard.core.model.text import quote_name
 from pegboard.core.model.tool import OwnTools, ToolSpec
 from pegboard.core.model.toolset import Toolset, ToolsetFile
 from pegboard.core.overrides.model import EffectiveOverride, Override, OverrideIndex
@@ -30,7 +31,7 @@ _LIST_COMMAND: Final = "See: pegboard toolset list"
 
 
 @dataclass(frozen=True)
-class InstallToolset:
+class InstallToolset(Command):
     """All of a toolset as its manifest has it, for the first time or again. What a caller installs, and not the
     operator, is put into quarantine."""
 
@@ -54,14 +55,90 @@ class InstallToolset:
         """What is known of its own tools before any of them runs."""
         return _own_specs(self.toolset.id, self.own)
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        """People's switches, approvals, trust and overrides stay for all that stays. What has left the manifest is gone
+        with whatever was decided about it, but for people's overrides, which are told as misfits."""
+        foreign = policy.is_agent(by)
+        why = next(_explain_id_taken(policy, self), None) or next(_contradictions(self), None)
+        if why is None and foreign:
+            why = next(_forbidden_to_callers(policy, self), None)
+        if why is not None:
+            return CommandRejection(why)
+        id, decided = self.toolset.id, policy.decisions
+        again = id in decided.files
+        former, origin = decided.toolsets.get(id), InstalledBy(by, at)
+        servers = {
+            server.key: _merge_server(
+                quarantine_server(server) if foreign else server, decided.servers.get(server.key), origin
+            )
+            for server in self.servers
+        }
+        specs, mine = self.specs, ToolsetKey(id)
+        kept = forget_providers(
+            decided,
+            lambda key: key.toolset == id and key not in servers,
+            tools=lambda tool: tool.source == mine and tool not in specs,
+        )
+        unread = reworded_tools(decided, self)
+        kept = replace(kept, approvals={tool: given for tool, given in kept.approvals.items() if tool not in unread})
+        toolset = replace(self.toolset, user_mcp=False, origin=origin)
+        if former is not None and replace(toolset, origin=former.origin, imported_from=former.imported_from) == former:
+            toolset = replace(toolset, origin=former.origin)
+        # Who imports a toolset for the first time looks at all of it. What it brings later, under whatever name, waits.
+        later = [key for key in servers if again and key not in decided.servers]
+        is_first = not again and mine in servers and _is_first_sight(servers[mine], kept)
+        sound = self.clean_tools if is_first else None
+        seen = {tool: Approval(specs[tool], by, at, first_sight=True) for tool in sorted(sound or ())}
+        rows = tuple(replace(row, from_manifest=True, is_declared=False) for row in self.overrides if row.fields_set)
+        return replace(
+            kept,
+            servers={**kept.servers, **servers},
+            toolsets={**kept.toolsets, id: toolset},
+            approvals={**seen, **kept.approvals, **_approve_as_read(kept, specs, self.approve, by, at)},
+            first_seen={**kept.first_seen, **dict.fromkeys(later if sound is None else (mine,), at)},
+            files={**kept.files, id: tuple(sorted(self.files, key=lambda file: file.path))},
+            manifest_overrides=(*(row for row in kept.manifest_overrides if row.toolset != id), *rows),
+        )
+
+    def describe(self) -> DecisionSummary:
+        servers = [server for server in self.servers if isinstance(server.key, ServerKey)]
+        version = f" {quote_name(self.toolset.version)}" if self.toolset.version else ""
+        parts = [count_text(len(self.specs), "tool") + " of its own"] if self.specs else []
+        parts += [count_text(len(servers), "server")] if servers else []
+        read = f"; {count_text(len(self.approve), 'tool')} approved as read" if self.approve else ""
+        text = f"imported{version} with {' and '.join(parts) or 'no tools'}{read}"
+        return DecisionSummary("toolset", self.toolset.id, text)
+
 
 @dataclass(frozen=True, slots=True)
-class RemoveToolset:
+class RemoveToolset(Command):
+    """With everything of it and everything that was decided about it."""
+
     id: ToolsetId
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        id, decided = self.id, policy.decisions
+        if id not in decided.toolsets:
+            if (declared := policy.declared.toolsets.get(id)) is not None:
+                return CommandRejection(f"Toolset {id!r} is declared at {declared.origin}. Remove it there.")
+            return CommandRejection(f"There is no toolset {id!r}. {_LIST_COMMAND}")
+        kept = forget_providers(decided, lambda key: key.toolset == id, toolset=id)
+        return replace(
+            kept,
+            toolsets={other: toolset for other, toolset in kept.toolsets.items() if other != id},
+            overrides=tuple(row for row in kept.overrides if row.toolset != id),
+            manifest_overrides=tuple(row for row in kept.manifest_overrides if row.toolset != id),
+            # Whoever was granted it was granted this one, and not what somebody calls so later.
+            grants={who: toolsets - {id} for who, toolsets in kept.grants.items()},
+            files={other: files for other, files in kept.files.items() if other != id},
+        )
+
+    def describe(self) -> DecisionSummary:
+        return DecisionSummary("toolset", self.id, "removed with its tools, servers, switches and approvals")
+
 
 @dataclass(frozen=True, slots=True)
-class RecordSecretChange:
+class RecordSecretChange(Command):
     """A secret of a toolset was set, or forgotten. What it is lies elsewhere: that the policy has another version is
     how whoever else runs the toolset hears of it."""
 
@@ -69,53 +146,11 @@ class RecordSecretChange:
     name: str
     is_set: bool
 
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        return reject_if_missing(policy, self.toolset) or policy.decisions
 
-def install_toolset(
-    policy: Policy, command: InstallToolset, by: PrincipalId, at: datetime
-) -> PolicyDecisions | CommandRejection:
-    """People's switches, approvals, trust and overrides stay for all that stays. What has left the manifest is gone
-    with whatever was decided about it, but for people's overrides, which are told as misfits."""
-    foreign = policy.is_agent(by)
-    why = next(_explain_id_taken(policy, command), None) or next(_contradictions(command), None)
-    if why is None and foreign:
-        why = next(_forbidden_to_callers(policy, command), None)
-    if why is not None:
-        return CommandRejection(why)
-    id, decided = command.toolset.id, policy.decisions
-    again = id in decided.files
-    former, origin = decided.toolsets.get(id), InstalledBy(by, at)
-    servers = {
-        server.key: _merge_server(
-            quarantine_server(server) if foreign else server, decided.servers.get(server.key), origin
-        )
-        for server in command.servers
-    }
-    specs, mine = command.specs, ToolsetKey(id)
-    kept = forget_providers(
-        decided,
-        lambda key: key.toolset == id and key not in servers,
-        tools=lambda tool: tool.source == mine and tool not in specs,
-    )
-    unread = reworded_tools(decided, command)
-    kept = replace(kept, approvals={tool: given for tool, given in kept.approvals.items() if tool not in unread})
-    toolset = replace(command.toolset, user_mcp=False, origin=origin)
-    if former is not None and replace(toolset, origin=former.origin, imported_from=former.imported_from) == former:
-        toolset = replace(toolset, origin=former.origin)
-    # Who imports a toolset for the first time looks at all of it. What it brings later, under whatever name, waits.
-    later = [key for key in servers if again and key not in decided.servers]
-    is_first = not again and mine in servers and _is_first_sight(servers[mine], kept)
-    sound = command.clean_tools if is_first else None
-    seen = {tool: Approval(specs[tool], by, at, first_sight=True) for tool in sorted(sound or ())}
-    rows = tuple(replace(row, from_manifest=True, is_declared=False) for row in command.overrides if row.fields_set)
-    return replace(
-        kept,
-        servers={**kept.servers, **servers},
-        toolsets={**kept.toolsets, id: toolset},
-        approvals={**seen, **kept.approvals, **_approve_as_read(kept, specs, command.approve, by, at)},
-        first_seen={**kept.first_seen, **dict.fromkeys(later if sound is None else (mine,), at)},
-        files={**kept.files, id: tuple(sorted(command.files, key=lambda file: file.path))},
-        manifest_overrides=(*(row for row in kept.manifest_overrides if row.toolset != id), *rows),
-    )
+    def describe(self) -> DecisionSummary:
+        return DecisionSummary("secret", self.toolset, f"{'set' if self.is_set else 'forgot'} the secret {self.name}")
 
 
 def reworded_tools(decided: PolicyDecisions, command: InstallToolset) -> frozenset[ToolId]:
@@ -149,25 +184,6 @@ def _changes_text(before: EffectiveOverride, after: EffectiveOverride) -> bool:
         or (before.requires_confirmation is True and after.requires_confirmation is not True)
         or (before.confirmation is ConfirmationMode.TICKET and after.confirmation is not ConfirmationMode.TICKET)
         or (before.enabled is False and after.enabled is not False)
-    )
-
-
-def remove_toolset(policy: Policy, id: ToolsetId) -> PolicyDecisions | CommandRejection:
-    """With everything of it and everything that was decided about it."""
-    decided = policy.decisions
-    if id not in decided.toolsets:
-        if (declared := policy.declared.toolsets.get(id)) is not None:
-            return CommandRejection(f"Toolset {id!r} is declared at {declared.origin}. Remove it there.")
-        return CommandRejection(f"There is no toolset {id!r}. {_LIST_COMMAND}")
-    kept = forget_providers(decided, lambda key: key.toolset == id, toolset=id)
-    return replace(
-        kept,
-        toolsets={other: toolset for other, toolset in kept.toolsets.items() if other != id},
-        overrides=tuple(row for row in kept.overrides if row.toolset != id),
-        manifest_overrides=tuple(row for row in kept.manifest_overrides if row.toolset != id),
-        # Whoever was granted it was granted this one, and not what somebody calls so later.
-        grants={who: toolsets - {id} for who, toolsets in kept.grants.items()},
-        files={other: files for other, files in kept.files.items() if other != id},
     )
 
 

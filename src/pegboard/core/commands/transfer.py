@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, TypeVar
 
+from pegboard.core.commands.base import Command, DecisionSummary, count_text
 from pegboard.core.model.confirmation import UNSET_CONFIRMATION, ConfirmationMode, PrincipalConfirmation
 from pegboard.core.model.ids import (
     BUILTIN,
@@ -54,13 +55,22 @@ class PolicyExport:
 
 
 @dataclass(frozen=True)
-class ReplaceDecisions:
+class ReplaceDecisions(Command):
     """From now on what people decided is this, and nothing else of it. Each approval approves the one spec that it
     holds: what nobody has read stays locked."""
 
     export: PolicyExport
     allow_open: bool = False
     """Even if the policy comes from a board that requires tokens, and this one does not."""
+
+    def apply(self, policy: Policy, by: PrincipalId, at: datetime) -> PolicyDecisions | CommandRejection:
+        refused = check_tokens_required(policy, self.export, self.allow_open)
+        return refused or apply_import(policy, self.export, by)
+
+    def describe(self) -> DecisionSummary:
+        said = self.export
+        counts = f"{count_text(len(said.servers), 'server')}, {count_text(len(said.approvals), 'approval')}"
+        return DecisionSummary("policy", None, f"all decisions replaced by those of a file: {counts} and the rest")
 
 
 def check_tokens_required(policy: Policy, said: PolicyExport, is_open: bool) -> CommandRejection | None:

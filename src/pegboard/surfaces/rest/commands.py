@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Query
 from typing_extensions import TypedDict
 
 from pegboard.core.calls.activity import DECISION, DONE
-from pegboard.core.commands.commands import Command
+from pegboard.core.commands.base import Command
 from pegboard.core.model.rejection import CommandRejection
 from pegboard.core.policy.policy import Policy
 from pegboard.gateway.gateway import Gateway

@@ -27,8 +27,7 @@ from pegboard.core.calls.call import (
     UnknownTool,
     refusal_text,
 )
-from pegboard.core.commands.base import SetToolSwitches
-from pegboard.core.commands.commands import ApproveTool, SetSwitch
+from pegboard.core.commands.commands import ApproveTool, SetSwitch, SetToolSwitches
 from pegboard.core.decision.listing_changes import sources_without_list
 from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, Resolution, Verdict, build_directory
 from pegboard.core.decision.status import NoToolListYet, explain_reason, operator_detail, remedy, status_of
