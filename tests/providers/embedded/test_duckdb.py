@@ -267,3 +267,72 @@ async def test_a_damaged_file_is_not_taken_for_one_in_use(tmp_path: Path) -> Non
     async with opened(damaged(made(tmp_path / "shop.duckdb"))) as engine:
         (finding, *_) = (await engine.check()).findings
         assert "process that writes" not in finding.message
+
+
+FILE_AS_TABLE = (
+    "SELECT * FROM 'one.duckdb'",
+    'SELECT * FROM "one.duckdb"',
+    "SELECT * FROM one.duckdb",
+    "SELECT * FROM ONE.DuckDB",
+    "SELECT * FROM './one.duckdb'",
+    "SELECT * FROM '{path}'",
+    'SELECT * FROM "{stem}".duckdb',
+    "SUMMARIZE 'one.duckdb'",
+    "DESCRIBE 'one.duckdb'",
+    "SHOW 'one.duckdb'",
+    "TABLE 'one.duckdb'",
+    "SELECT (SELECT max(ssn) FROM 'one.duckdb')",
+    "WITH q AS (FROM one.duckdb) FROM q",
+    """WITH a AS (WITH "one.duckdb" AS (SELECT 1) FROM 'one.duckdb') SELECT * FROM a, 'one.duckdb'""",
+    "SELECT * FROM (PIVOT 'one.duckdb' ON name IN ('Ann') USING max(ssn))",
+    "FROM (SELECT 1) POSITIONAL JOIN 'one.duckdb'",
+)
+
+
+@pytest.mark.behaviour("databases.withheld")
+@pytest.mark.parametrize("deny", [(), ("customers.ssn",)], ids=["all open", "a column closed"])
+async def test_the_file_itself_is_no_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deny: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a worker starts in the folder of its gateway
+    script = """
+        CREATE TABLE customers (id INTEGER, name VARCHAR, ssn VARCHAR); INSERT INTO customers VALUES (1, 'Ann', '123-45')
+    """
+    path = made(tmp_path / "one.duckdb", script)
+    access = FULL_ACCESS.with_denied(*(("main", *each.split(".")) for each in deny))
+    async with opened(path, access) as engine:
+        answers = {
+            statement: await engine.run(
+                statement.format(path=path, stem=path.removesuffix(".duckdb")), (), QueryLimits()
+            )
+            for statement in FILE_AS_TABLE
+        }
+        benign = [
+            await rows(engine, f"SELECT id, name FROM {name} WHERE id = 1.0 AND name LIKE 'A%'")
+            for name in ("customers", "main.customers", "one.customers", "one.main.customers", "One.Main.CUSTOMERS")
+        ]
+    read = [statement for statement, answer in answers.items() if not isinstance(answer, StatementFailure)]
+    assert read == []
+    faults = {answer.fault for answer in answers.values() if isinstance(answer, StatementFailure)}
+    assert faults == {StatementFault.NO_TABLE}
+    assert [each.rows for each in benign] == [((1, "Ann"),)] * 5
+
+
+@pytest.mark.behaviour("databases.withheld")
+async def test_a_view_of_the_file_itself_is_closed_where_a_column_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    script = "CREATE TABLE customers (id INTEGER, ssn VARCHAR); INSERT INTO customers VALUES (1, '123-45')"
+    path = made(tmp_path / "one.duckdb", script)
+    with duckdb.connect(str(tmp_path / "two.duckdb")) as other:
+        other.execute("CREATE TABLE customers (id INTEGER, ssn VARCHAR)")
+    with duckdb.connect(path) as file:
+        file.execute("CREATE VIEW everyone AS SELECT * FROM 'two.duckdb'")
+    (tmp_path / "two.duckdb").unlink()
+    (tmp_path / "two.duckdb").symlink_to(path)
+    async with opened(path, FULL_ACCESS.with_denied(("main", "customers", "ssn"))) as engine:
+        assert (await rows(engine, "SELECT * FROM customers")).rows == ((1,),)
+        answer = await engine.run("SELECT * FROM everyone", (), QueryLimits())
+    assert isinstance(answer, StatementFailure)
+    assert answer.fault is StatementFault.NO_TABLE

@@ -130,6 +130,7 @@ class DuckdbSession(FileSession[OpenDatabase]):
             name = str((connection.execute("SELECT current_database()").fetchone() or (database,))[0])
             schema, _ = read_schema(connection, name)
             lock(connection)
+            grammar.set_tables(name, [table.name for table in schema.tables])
             grammar.admit_macros(connection)
         except BaseException:
             connection.close()

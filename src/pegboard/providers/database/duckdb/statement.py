@@ -13,13 +13,14 @@ import sys
 import types
 import zoneinfo
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import duckdb
 
-from pegboard.core.databases.rows import QueryAnswer, StatementRefusal
+from pegboard.core.databases.rows import QueryAnswer, StatementFailure, StatementFault, StatementRefusal
+from pegboard.core.databases.schema import TableName
 from pegboard.core.json.values import Json
 from pegboard.providers.database.common import quote_name
 
@@ -79,6 +80,8 @@ _OPEN_ENDED_PIVOT: Final = StatementRefusal(
 )
 _WRITES: Final = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO", "COPY"})
 _SHOW_TABLES: Final = '"tables"'
+_FILE_MARKS: Final = frozenset("./\\:~*?[")
+"""Every name that DuckDB takes for that of a file has one of them: it needs an ending, such as `.duckdb`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +96,8 @@ class DuckdbStatement:
 
 
 class _RefusedError(Exception):
-    def __init__(self, refusal: StatementRefusal) -> None:
-        self.refusal = refusal
+    def __init__(self, answer: StatementRefusal | StatementFailure) -> None:
+        self.answer = answer
 
 
 class Grammar:
@@ -106,6 +109,7 @@ class Grammar:
         functions = {str(name) for name, macro in found if _READING_MACRO.search(str(macro)) is None} | _SYNTAX
         self._functions = frozenset(name for name in functions if _REFUSED_FUNCTION.fullmatch(name) is None)
         self._macros = frozenset[str]()
+        self._tables = frozenset[tuple[str, ...]]()
         tables = self._connection.execute(_CATALOG_TABLES).fetchall()
         self._catalog_tables = frozenset(str(name) for (name,) in tables)
         # Both only cost time for one text.
@@ -113,6 +117,12 @@ class Grammar:
         self._connection.execute("PRAGMA disable_optimizer")
         lock(self._connection)
         (self._serialize,) = self._connection.extract_statements("SELECT json_serialize_sql(?::VARCHAR)")
+
+    def set_tables(self, database: str, tables: Iterable[TableName]) -> None:
+        """What can be read, under every name that it has."""
+        names = [(database.lower(), schema.lower(), table.lower()) for schema, table in tables]
+        in_main = [(name, table) for name, schema, table in names if schema == "main"]
+        self._tables = frozenset({*names, *(name[1:] for name in names), *in_main, *(name[1:] for name in in_main)})
 
     def admit_macros(self, file: duckdb.DuckDBPyConnection) -> None:
         """The macros that the file brings itself and that do nothing that a statement may not; one may use another."""
@@ -164,7 +174,7 @@ class Grammar:
         try:
             catalog_reads = [self._judge_node(node, names) for node in _nodes(tree)]
         except _RefusedError as error:
-            return error.refusal
+            return error.answer
         return DuckdbStatement(is_explain, any(catalog_reads), frozenset(names), parameters)
 
     def _is_query(self, text: str) -> bool:
@@ -193,13 +203,18 @@ class Grammar:
                 path = [str(part).lower() for part in parts]
                 names.update(path)
         match node:
+            case {"type": "SHOW_REF", "show_type": "SHOW", "table_name": str(name)}:
+                self._refuse_files(node, name)
+                return False
             case {"type": "BASE_TABLE", "table_name": str(name), "schema_name": str(schema)}:
                 if name.lower() in _REFUSED_TABLES:
                     why = f"{name} is not among the tables that a statement may read."
                     raise _RefusedError(StatementRefusal(why, _INSTEAD))
                 names.update((name.lower(), schema.lower(), str(node.get("catalog_name", "")).lower()))
-                is_catalog = not _CATALOG_SCHEMAS.isdisjoint((schema.lower(), *path[:-1]))
-                return is_catalog or name.lower() in self._catalog_tables
+                if not _CATALOG_SCHEMAS.isdisjoint((schema.lower(), *path[:-1])):
+                    return True
+                self._refuse_files(node, str(node.get("catalog_name", "")), schema, name)
+                return name.lower() in self._catalog_tables
             case {"type": "SHOW_REF", "show_type": "SHOW_SPECIAL", "table_name": str(name)}:
                 return name != _SHOW_TABLES
             case {"type": "TABLE_FUNCTION", "function": {"function_name": str(name)}}:
@@ -210,6 +225,17 @@ class Grammar:
                 return self._judge_function(name.lower())
             case _:
                 return False
+
+    def _refuse_files(self, node: Mapping[str, Json], *parts: str) -> None:
+        """DuckDB looks for a table that does not exist among files, under the whole of its name. The opened file can be
+        read in that way, with everything that is closed in it. Raises `_RefusedError`."""
+        match node:
+            case {"qualified_name": {"path": [*path]}}:
+                parts = tuple(map(str, path))
+        name = ".".join(filter(None, parts))
+        if tuple(name.lower() for name in parts if name) not in self._tables and not _FILE_MARKS.isdisjoint(name):
+            words = f"Catalog Error: Table with name {name} does not exist!"
+            raise _RefusedError(StatementFailure(words, fault=StatementFault.NO_TABLE, name=name))
 
     def _judge_function(self, name: str) -> bool:
         if name in _CATALOG_FUNCTIONS:

@@ -80,6 +80,7 @@ def make_views(path: str, database: str, access: DatabaseAccess, grammar: Gramma
             # Under the file's own name, so that full names work.
             connection.execute(f"ATTACH ':memory:' AS {quote_name(database)}")
             connection.execute(f"USE {quote_name(database)}")
+        grammar.set_tables(database, [table.name for table in schema.tables])
         for name in sorted({table.name.schema for table in schema.tables}):
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quote_name(name)}")
         column_counts = {table.name: len(table.columns) for table in whole.tables}
