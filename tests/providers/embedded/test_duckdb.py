@@ -296,7 +296,8 @@ async def test_the_file_itself_is_no_table(
 ) -> None:
     monkeypatch.chdir(tmp_path)  # a worker starts in the folder of its gateway
     script = """
-        CREATE TABLE customers (id INTEGER, name VARCHAR, ssn VARCHAR); INSERT INTO customers VALUES (1, 'Ann', '123-45')
+        CREATE TABLE customers (id INTEGER, name VARCHAR, ssn VARCHAR);
+        INSERT INTO customers VALUES (1, 'Ann', '123-45');
     """
     path = made(tmp_path / "one.duckdb", script)
     access = FULL_ACCESS.with_denied(*(("main", *each.split(".")) for each in deny))

@@ -282,3 +282,38 @@ def pattern(text: str) -> NamePattern:
     found = parse_name_pattern(text)
     assert isinstance(found, NamePattern)
     return found
+
+
+@pytest.mark.behaviour("databases.withheld")
+@pytest.mark.parametrize(
+    "made",
+    [
+        "CREATE INDEX by_salary ON customers (salary, id)",
+        'CREATE INDEX "x" ON "customers" (abs("Salary"), id)',
+        "CREATE UNIQUE INDEX by_salary ON customers (salary)",
+        "",
+    ],
+    ids=["index", "expression", "unique index", "constraint"],
+)
+async def test_rows_do_not_come_in_the_order_of_a_closed_column(tmp_path: Path, made: str) -> None:
+    path = tmp_path / "order.db"
+    constraint = "" if made else " UNIQUE"
+    make_sqlite(
+        path,
+        [
+            f"CREATE TABLE customers (id INTEGER PRIMARY KEY, salary INTEGER{constraint}, name TEXT, bio TEXT)",
+            "INSERT INTO customers VALUES (1, 900, 'Ann', hex(zeroblob(3000))), (2, 100, 'Bob', hex(zeroblob(3000)))",
+            *([made] if made else []),
+            "CREATE INDEX by_name ON customers (name)",
+        ],
+    )
+    engine = sqlite_engine(str(path), closed("customers.salary", "customers.bio"))
+    try:
+        listed = await engine.run("SELECT id FROM customers", (), QueryLimits())
+        found = await engine.run("SELECT id FROM customers WHERE name = ?", ("Bob",), QueryLimits())
+    finally:
+        await engine.aclose()
+    assert isinstance(listed, QueryRows)
+    assert listed.rows == ((1,), (2,))
+    assert isinstance(found, QueryRows)
+    assert found.rows == ((2,),)

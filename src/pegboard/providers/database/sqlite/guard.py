@@ -67,7 +67,9 @@ def make_shadow(guard: GuardedConnection, found: FileSchema, access: DatabaseAcc
         name, definition = table.name.table, found.tables[table.name.table]
         is_masked = name.lower() in masked
         if is_masked:
-            masks.append(f"CREATE TEMP VIEW {quote_name(name)} AS {_select_all(table)}")
+            # An index with a closed column would give rows in the order of that column.
+            hint = " NOT INDEXED" if _has_closed_index(name.lower(), found, guard.closed_objects) else ""
+            masks.append(f"CREATE TEMP VIEW {quote_name(name)} AS {_select_all(table)}{hint}")
         # A view is a table here, so that one with INSTEAD OF triggers can be named in a change; the file judges that.
         if is_masked or definition.kind == "view" or not _make(shadow.connection, definition, guard.closed_objects):
             shadow.connection.execute(empty_copy_of(table, has_rowid=definition.has_rowid)).close()
@@ -75,6 +77,14 @@ def make_shadow(guard: GuardedConnection, found: FileSchema, access: DatabaseAcc
         _make(shadow.connection, index, guard.closed_objects)
     restrict(shadow)
     return Shadow(shadow, schema, masks, _ROWIDS - {column.lower() for _, _, column in schema.column_names()})
+
+
+def _has_closed_index(table: str, found: FileSchema, closed: ClosedObjects) -> bool:
+    columns = closed.columns[table]
+    own = ClosedObjects(columns={table: columns})
+    return not columns.isdisjoint(found.unique_columns.get(table, ())) or any(
+        own.is_mentioned_in(index.statement) for index in found.indexes.values()
+    )
 
 
 def _make(connection: sqlite3.Connection, definition: Definition, closed: ClosedObjects) -> bool:

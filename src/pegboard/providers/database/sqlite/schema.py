@@ -32,6 +32,8 @@ class FileSchema:
     """By name; also those that SQLite and virtual tables keep for themselves."""
     indexes: Mapping[str, Definition]
     triggers: Mapping[str, Definition]
+    unique_columns: Mapping[str, frozenset[str]]
+    """For each table, the columns of the indexes that its constraints make; all in lower case."""
 
     @property
     def virtual_tables(self) -> frozenset[str]:
@@ -58,6 +60,10 @@ _KEYS = """
     SELECT l.name, k.id, k."table", k."from", k."to" FROM pragma_table_list AS l
     JOIN pragma_foreign_key_list(l.name, 'main') AS k WHERE l.schema = 'main' AND l.type = 'table'
     ORDER BY l.name, k.id, k.seq
+"""
+_UNIQUE_COLUMNS = """
+    SELECT l.name, lower(c.name) FROM pragma_table_list AS l JOIN pragma_index_list(l.name, 'main') AS i
+    JOIN pragma_index_info(i.name, 'main') AS c WHERE l.schema = 'main' AND i.origin <> 'c' ORDER BY l.name
 """
 _OTHERS = "SELECT name, sql FROM main.sqlite_master WHERE type = ? AND sql IS NOT NULL"
 _STATISTICS = "SELECT tbl, stat FROM main.sqlite_stat1 WHERE stat IS NOT NULL"
@@ -88,7 +94,11 @@ def read_schema(connection: sqlite3.Connection) -> FileSchema:
         for kind in ("index", "trigger")
     )
     schema = DatabaseSchema(Dialect.SQLITE, tuple(tables.values()), relations, MAIN)
-    return FileSchema(schema, definitions, indexes, triggers)
+    unique_columns = {
+        name.lower(): frozenset(column for _, column in rows)
+        for name, rows in groupby(connection.execute(_UNIQUE_COLUMNS).fetchall(), itemgetter(0))
+    }
+    return FileSchema(schema, definitions, indexes, triggers, unique_columns)
 
 
 def _relations(connection: sqlite3.Connection, tables: Mapping[str, DatabaseTable]) -> Iterator[ForeignKey]:
