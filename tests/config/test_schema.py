@@ -18,7 +18,7 @@ from pegboard.config.schema.document import to_json
 from pegboard.config.schema.fields import ListField, MapField, OrFalseField, TextField
 from pegboard.config.schema.section import ConfigSection, NameOrOptionalField
 from pegboard.config.settings import InvalidFile, Settings, load_settings_file, load_settings_text, parse_settings_text
-from pegboard.core.model.ids import BadId, parse_server_id, parse_toolset_id
+from pegboard.core.model.ids import BadId, parse_server_key, parse_toolset_id
 from pegboard.core.model.patterns import parse_pattern
 from pegboard.core.model.references import parse_reference
 
@@ -265,7 +265,9 @@ def test_a_duration_written_as_text_fits_the_schema_when_it_loads(
 def test_ids_are_held_to_the_rules_of_the_core(text: str) -> None:
     assert isinstance(keys.SERVERS.field_type, MapField)
     fits = keys.SERVERS.field_type.name_rule.mismatch(text) is None
-    assert fits == (not isinstance(parse_toolset_id(text), BadId) and not isinstance(parse_server_id(text), BadId))
+    assert fits == (
+        not isinstance(parse_toolset_id(text), BadId) and not isinstance(parse_server_key(f"ok~{text}"), BadId)
+    )
 
 
 def sections(section: ConfigSection, heading: str) -> Iterator[tuple[str, str]]:

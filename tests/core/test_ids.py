@@ -19,7 +19,6 @@ from pegboard.core.model.ids import (
     ToolsetId,
     ToolsetKey,
     is_id,
-    parse_server_id,
     parse_server_key,
     parse_tool_id,
     parse_toolset_id,
@@ -90,7 +89,7 @@ def test_any_text_is_an_id_that_prints_as_it_was_written_or_is_refused(text: str
 @pytest.mark.behaviour("ids.charset")
 @pytest.mark.parametrize("text", ["a", "0", "a-b_c9", "a" * 64])
 def test_an_id_is_of_lower_case_letters_digits_dash_and_underscore(text: str) -> None:
-    assert (is_id(text), parse_toolset_id(text), parse_server_id(text)) == (True, text, text)
+    assert (is_id(text), parse_toolset_id(text)) == (True, text)
 
 
 @pytest.mark.behaviour("ids.charset")
@@ -120,7 +119,6 @@ def test_an_id_is_of_lower_case_letters_digits_dash_and_underscore(text: str) ->
 def test_what_could_be_a_path_a_key_or_a_pattern_is_no_id(text: str) -> None:
     assert not is_id(text)
     assert isinstance(parse_toolset_id(text), BadId)
-    assert isinstance(parse_server_id(text), BadId)
     assert isinstance(parse_server_key(f"{text}~ok"), BadId)
     assert isinstance(parse_server_key(f"ok~{text}"), BadId)
     # With a colon in it, the text is an id of its own and the rest the tool's name.
@@ -133,7 +131,7 @@ def test_a_toolset_cannot_be_called_what_means_something_else(text: str) -> None
     refused = parse_toolset_id(text)
     assert isinstance(refused, BadId)
     assert refused.why == f"{text!r} cannot be a toolset id, because it means something else: choose another"
-    assert parse_server_id(text) == text
+    assert parse_server_key(f"ok~{text}") == ServerKey(ToolsetId("ok"), ServerId(text))
 
 
 def test_a_refusal_says_what_was_wrong_and_how_to_write_it() -> None:

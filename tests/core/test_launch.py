@@ -26,7 +26,7 @@ from pegboard.core.decision.unknown_names import unmatched_launch_entries
 from pegboard.core.decision.visibility import HiddenByLaunchFilter, explain_hidden, hidden_remedy
 from pegboard.core.explain.explain import DecisionStep, explain
 from pegboard.core.model.catalogue import ProviderStart
-from pegboard.core.model.ids import BadId, SourceKey, ToolId
+from pegboard.core.model.ids import BadId, BuiltinKey, SourceKey, ToolId
 from pegboard.core.model.patterns import (
     NO_FILTER,
     Allowance,
@@ -66,8 +66,8 @@ def filtered(kind: str, allow: list[str] | None = None, deny: list[str] | None =
 def test_built_ins_pass_by_patterns_of_their_names(allow: list[str] | None, deny: list[str], passing: set[str]) -> None:
     launch = filtered("builtins", allow, deny)
     names = ("tool_search", "execute_sql", "search_schemas")
-    assert {name for name in names if launch.allows_builtin(name)} == passing
-    assert launch.allows_tool(READ)
+    assert {name for name in names if launch.find_block(ToolId(BuiltinKey(), name)) is None} == passing
+    assert launch.find_block(READ) is None
 
 
 @pytest.mark.behaviour("filter.server_allowed")
@@ -89,9 +89,12 @@ def test_servers_pass_by_toolset_by_server_or_by_both(
     allow: list[str] | None, deny: list[str], passing: set[SourceKey]
 ) -> None:
     launch = filtered("servers", allow, deny)
-    assert {source for source in (GITHUB, DEV_FILES, DOCS_FILES, MATH) if launch.allows_server(source)} == passing
-    assert all(launch.allows_tool(ToolId(source, "x")) == launch.allows_server(source) for source in (GITHUB, MATH))
-    assert launch.allows_builtin("tool_search")
+    blocks = {source: launch.find_source_block(source) for source in (GITHUB, DEV_FILES, DOCS_FILES, MATH)}
+    assert {source for source, block in blocks.items() if block is None} == passing
+    assert all(
+        (launch.find_block(ToolId(source, "x")) is None) == (blocks[source] is None) for source in (GITHUB, MATH)
+    )
+    assert launch.find_block(ToolId(BuiltinKey(), "tool_search")) is None
 
 
 @pytest.mark.behaviour("filter.tool_allowed")
@@ -109,13 +112,13 @@ def test_servers_pass_by_toolset_by_server_or_by_both(
 )
 def test_tools_pass_by_scope_and_name(allow: list[str] | None, deny: list[str], passing: set[ToolId]) -> None:
     launch = filtered("tools", allow, deny)
-    assert {id for id in (READ, WRITE) if launch.allows_tool(id)} == passing
+    assert {id for id in (READ, WRITE) if launch.find_block(id) is None} == passing
 
 
 @pytest.mark.behaviour("filter.tool_allowed")
 def test_a_tool_must_pass_what_is_said_of_servers_and_what_is_said_of_tools() -> None:
     both = LaunchFilter(servers=filtered("servers", ["github"]).servers, tools=filtered("tools", ["*:write"]).tools)
-    assert [both.allows_tool(id) for id in (READ, WRITE, ToolId(GITHUB, "write"))] == [False, False, True]
+    assert [both.find_block(id) is None for id in (READ, WRITE, ToolId(GITHUB, "write"))] == [False, False, True]
     assert both.find_block(WRITE) == LaunchBlock("servers", None)
     assert both.find_block(READ) == LaunchBlock("tools", None)
 
@@ -159,10 +162,10 @@ def test_a_filter_only_takes_away_and_the_resolver_says_what_it_says(
 ) -> None:
     wide = resolve(board.catalogue, board.policy, view)
     narrow = resolve(board.catalogue, board.policy, view.with_filter(launch))
-    assert laws.opened(narrow) == {id for id in laws.opened(wide) if launch.allows_tool(id)}
+    assert laws.opened(narrow) == {id for id in laws.opened(wide) if launch.find_block(id) is None}
     assert narrow.names.keys() <= wide.names.keys()
     for id, verdict in narrow.verdicts.items():
-        if launch.allows_tool(id) or isinstance(wide.verdicts[id], HiddenTool):
+        if launch.find_block(id) is None or isinstance(wide.verdicts[id], HiddenTool):
             assert type(verdict) is type(wide.verdicts[id])
         else:
             barred = launch.find_block(id)

@@ -161,7 +161,7 @@ def acquire_lock(directory: Path) -> Iterator[bool]:
     with os.fdopen(os.open(directory / LOCK_FILE_NAME, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
         # Whoever only asks whether a gateway runs holds the lock for a moment.
         for _ in range(_LOCK_ATTEMPTS):
-            if alone := _try_lock(file.fileno(), shared=False):
+            if alone := try_lock(file.fileno(), shared=False):
                 # One that was killed left its address behind, and whoever read that now would knock at a wrong door.
                 (directory / ADDRESS_FILE_NAME).unlink(missing_ok=True)
                 break
@@ -173,12 +173,12 @@ def is_locked(directory: Path) -> bool:
     """Whether a gateway runs on the directory, or is about to."""
     try:
         with open(directory / LOCK_FILE_NAME, "rb") as file:
-            return not _try_lock(file.fileno(), shared=True)
+            return not try_lock(file.fileno(), shared=True)
     except OSError:
         return False
 
 
-def _try_lock(descriptor: int, *, shared: bool) -> bool:
+def try_lock(descriptor: int, *, shared: bool) -> bool:
     try:
         if sys.platform == "win32":
             import msvcrt

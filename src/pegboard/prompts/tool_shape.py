@@ -8,7 +8,7 @@ from typing import Final
 from pegboard.core.json.values import Json, JsonObject, materialize
 from pegboard.core.model.settings import SEARCH
 from pegboard.core.presentations.deferred_tools import DEFAULT_RESULTS, MAX_RESULTS
-from pegboard.core.presentations.retrieval import MAX_QUERY_CHARS
+from pegboard.core.presentations.retrieval import query_schemas
 from pegboard.prompts.stubs.render import Stub
 
 # What a format is told of a tool.
@@ -64,19 +64,7 @@ SEARCH_SHAPE: Final = ToolShape(
     {
         "type": "object",
         "properties": {
-            "query": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": MAX_QUERY_CHARS,
-                "description": "What you want to do, in a few words; or a part of a tool's name.",
-            },
-            "limit": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_RESULTS,
-                "default": DEFAULT_RESULTS,
-                "description": "How many tools to find at most.",
-            },
+            **query_schemas("How many tools to find at most.", DEFAULT_RESULTS, MAX_RESULTS),
         },
         "required": ["query"],
         "additionalProperties": False,

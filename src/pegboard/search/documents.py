@@ -106,10 +106,6 @@ class ToolDocumentSource:
         )
 
 
-def build_documents(tools: Iterator[Tool] | tuple[Tool, ...], policy: Policy) -> tuple[SearchDocument, ...]:
-    return tuple(ToolDocumentSource.of(tool, policy).document for tool in tools)
-
-
 def source_name(source: SourceKey) -> str:
     """What a source is called. A server that was added by itself has a toolset of the same name, which is not said
     twice."""

@@ -217,7 +217,7 @@ class TableIndex:
         names = self._names
         called = [(source, name) for source in sorted(among) for name in self._databases[source].tables_named_in(query)]
         rest = (found for key in hits if (found := names[key]) not in called)
-        return TableSearchResult(hits.ranker, chain(called, rest), len(hits.matches.documents))
+        return TableSearchResult(hits.ranker, chain(called, rest))
 
     def _refresh(self) -> None:
         if not self._is_stale:
@@ -285,8 +285,6 @@ class TableSearchResult:
     ranker: Ranker
     tables: Iterator[tuple[DatabaseId, TableName]]
     """The best first."""
-    searched_count: int
-    """How many tables there are."""
 
 
 def _short_forms(tellings: Iterable[TableDocumentSource]) -> frozenset[str]:

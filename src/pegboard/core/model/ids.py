@@ -145,10 +145,6 @@ def parse_toolset_id(text: str) -> ToolsetId | BadId:
     return ToolsetId(text) if is_id(text) else BadId(text, f"{text!r} is not a toolset id: use {ID_RULE}")
 
 
-def parse_server_id(text: str) -> ServerId | BadId:
-    return ServerId(text) if is_id(text) else BadId(text, f"{text!r} is not a server id: use {ID_RULE}")
-
-
 def parse_server_key(text: str) -> ServerKey | BadId:
     toolset, tilde, server = text.partition("~")
     if not tilde or not is_id(toolset) or not is_id(server):

@@ -207,15 +207,6 @@ class LaunchFilter:
         """Filled as sources are met: the answer is the same for all tools of one."""
         return {}
 
-    def allows_builtin(self, name: str) -> bool:
-        return self.find_block(ToolId(BuiltinKey(), name)) is None
-
-    def allows_server(self, source: SourceKey) -> bool:
-        return self.find_source_block(source) is None
-
-    def allows_tool(self, id: ToolId) -> bool:
-        return self.find_block(id) is None
-
 
 NO_FILTER: Final = LaunchFilter()
 

@@ -133,9 +133,6 @@ class Redaction:
         return tuple(("." in text, re.compile(translate(text.casefold()))) for text in self.patterns)
 
 
-DEFAULT_REDACTION: Final = Redaction()
-
-
 def to_json_line(shown: Json) -> str:
     """As JSON, with what would reorder or hide text escaped as JSON has it."""
     return escape_json(json.dumps(shown, ensure_ascii=False))
@@ -162,8 +159,8 @@ def redact_text(text: str, most: int) -> str:
     # Secrets are looked for beyond the cut too, so that none is halved and so missed.
     margin = 2 * most + _MARGIN_CHARS
     if len(text) <= 2 * margin:
-        return _cut_middle(_without_secrets(text), most)
-    return _cut_middle(_without_secrets(text[:margin]), most, _without_secrets(text[-margin:]), len(text) - 2 * margin)
+        return cut_text(_without_secrets(text), most)
+    return cut_text(_without_secrets(text[:margin]), most, _without_secrets(text[-margin:]), len(text) - 2 * margin)
 
 
 class MaskText(str):
@@ -177,12 +174,7 @@ def shorten(value: Json | Mapping[str, Json], bounds: DisplayLimits) -> Json:
     return _RedactionWalk(None, bounds).value(value, "", 0)
 
 
-def cut_text(text: str, most: int) -> str:
-    """Of a long text the beginning and the end, and how much is between them."""
-    return _cut_middle(text, most)
-
-
-def _cut_middle(head: str, most: int, tail: str | None = None, between: int = 0) -> str:
+def cut_text(head: str, most: int, tail: str | None = None, between: int = 0) -> str:
     """Without a tail the head is all there is."""
     tail = head if tail is None else tail
     if not between and len(head) <= most:
@@ -352,7 +344,7 @@ class _RedactionWalk:
 
     def _take_text(self, text: str, most: int) -> str:
         room = min(most, max(self._room, _MIN_CHARS))
-        shown = _cut_middle(text, room) if self._redaction is None else redact_text(text, room)
+        shown = cut_text(text, room) if self._redaction is None else redact_text(text, room)
         self._room -= len(shown)
         # Half a character is no text that a peer or a store can take.
         return _SURROGATES.sub(_escape_match, shown)

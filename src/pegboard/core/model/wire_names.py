@@ -64,7 +64,7 @@ def _with_server(id: ToolId) -> str:
     return f"{key.toolset}__{key.server}__{own}" if isinstance(key, ServerKey) else _with_toolset(id)
 
 
-def _hash_name(id: ToolId, attempt: int = 0) -> str:
+def hashed_name(id: ToolId, attempt: int = 0) -> str:
     """Always legal: the id's own hash closes it. Attempts, because a server can work it out too and take the name."""
     text = f"{id}#{attempt}" if attempt else str(id)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
@@ -77,10 +77,6 @@ _LEVELS: Final[tuple[Callable[[ToolId], str], ...]] = (_own_name, _with_toolset,
 def long_names(id: ToolId) -> tuple[str, ...]:
     """The forms longer than its own name under which a client may see a tool, but for the hashed one."""
     return tuple(dict.fromkeys((_with_toolset(id), _with_server(id))))
-
-
-def hashed_name(id: ToolId) -> str:
-    return _hash_name(id)
 
 
 def is_hashed(name: str) -> bool:
@@ -161,7 +157,7 @@ class _NameAssignment:
             taken.update(counts)
             waiting = rest
         for id in sorted(waiting):
-            free = (WireName(name) for name in map(partial(_hash_name, id), count()) if name not in taken)
+            free = (WireName(name) for name in map(partial(hashed_name, id), count()) if name not in taken)
             given[id] = next(name for name in free if _may_have(held.get(name), id) and _may_have(own.get(name), id))
             taken.add(given[id])
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Final
 
 from pegboard.core.presentations.own_tools import READ_ONLY_HINTS, build_own_tool, flag_schema, tools_by_name
-from pegboard.core.presentations.retrieval import DEFAULT_RESULTS, MAX_QUERY_CHARS
+from pegboard.core.presentations.retrieval import DEFAULT_RESULTS, query_schemas
 
 SEARCH: Final = "tool_search"
 MAX_RESULTS: Final = 50
@@ -41,19 +41,12 @@ TOOLS: Final = tools_by_name(
         "the best first; a ? marks a key that may be missing. detail: stub gives whole descriptions and every type. "
         "What is found is called in a program: see python_execution.",
         {
-            "query": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": MAX_QUERY_CHARS,
-                "description": "What you want to do, in a few words; or names of functions, as server.function.",
-            },
-            "limit": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_RESULTS,
-                "default": DEFAULT_RESULTS,
-                "description": "How many functions to answer with at most.",
-            },
+            **query_schemas(
+                "How many functions to answer with at most.",
+                DEFAULT_RESULTS,
+                MAX_RESULTS,
+                "What you want to do, in a few words; or names of functions, as server.function.",
+            ),
             "detail": {
                 "type": "string",
                 "enum": [*FunctionDetail],

@@ -13,7 +13,7 @@ from pegboard.core.presentations.own_tools import (
     text_schema,
     tools_by_name,
 )
-from pegboard.core.presentations.retrieval import MAX_QUERY_CHARS
+from pegboard.core.presentations.retrieval import query_schemas
 
 SEARCH: Final = "tool_search"
 DEFAULT_RESULTS: Final = 5
@@ -40,19 +40,7 @@ TOOLS: Final = tools_by_name(
         "Find tools by what they do. There are more tools than you are shown: search whenever none of them fits. What "
         "is found can be called at once, by its own name or with call_tool.",
         {
-            "query": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": MAX_QUERY_CHARS,
-                "description": "What you want to do, in a few words; or a part of a tool's name.",
-            },
-            "limit": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_RESULTS,
-                "default": DEFAULT_RESULTS,
-                "description": "How many tools to find at most.",
-            },
+            **query_schemas("How many tools to find at most.", DEFAULT_RESULTS, MAX_RESULTS),
             "include_disabled": flag_schema("Also tell of tools that match but are locked, and what unlocks them."),
             "handle": _HANDLE_SCHEMA,
         },

@@ -218,6 +218,16 @@ class AnswerDetail(StrEnum):
     """Its whole description, input schema and annotations."""
 
 
+def query_schemas(
+    limit: str, usual: int, most: int, query: str = "What you want to do, in a few words; or a part of a tool's name."
+) -> dict[str, JsonObject]:
+    """What every tool that searches takes: a query, and how many results at the most."""
+    return {
+        "query": {"type": "string", "minLength": 1, "maxLength": MAX_QUERY_CHARS, "description": query},
+        "limit": {"type": "integer", "minimum": 1, "maximum": most, "default": usual, "description": limit},
+    }
+
+
 @dataclass(frozen=True)
 class ToolSearchQuery:
     query: str

@@ -34,7 +34,7 @@ from pegboard.core.presentations.own_tools import (
     text_schema,
     tools_by_name,
 )
-from pegboard.core.presentations.retrieval import DEFAULT_RESULTS, MAX_QUERY_CHARS, MAX_RESULTS, AnswerDetail
+from pegboard.core.presentations.retrieval import DEFAULT_RESULTS, MAX_RESULTS, AnswerDetail, query_schemas
 from pegboard.core.resources.visibility import ResourcesOutOfView, resource_visibility
 
 RETRIEVE: Final = "retrieve_tools"
@@ -63,19 +63,7 @@ TOOLS: Final = tools_by_name(
         "enough, describe_tool gives the whole schema. With include_disabled, tools that exist but are locked are "
         "listed too, with the reason and what to do.",
         {
-            "query": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": MAX_QUERY_CHARS,
-                "description": "What you want to do, in a few words; or a part of a tool's name.",
-            },
-            "limit": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_RESULTS,
-                "default": DEFAULT_RESULTS,
-                "description": "How many callable tools to answer with at most.",
-            },
+            **query_schemas("How many callable tools to answer with at most.", DEFAULT_RESULTS, MAX_RESULTS),
             "include_disabled": flag_schema("Also list tools that match but are locked, and what unlocks them."),
             "read_only_only": flag_schema("Only tools that say they change nothing."),
             "exclude_destructive": flag_schema("Leave out tools that may destroy something."),

@@ -128,7 +128,8 @@ def build_resource_view(
         if not isinstance(opening, ResourcesOutOfView)
         for prompt in catalogue.listings[source].resources.prompts
     ]
-    names = assign_wire_names(known, held, legal=_is_legal)
+    # Prompts are picked by people from a menu: any name that a source may list can stand.
+    names = assign_wire_names(known, held, legal=bool)
     prompts: dict[WireName, tuple[SourceKey, PromptEntry]] = {}
     resources: dict[str, tuple[SourceKey, ResourceEntry]] = {}
     templates: dict[str, tuple[SourceKey, ResourceTemplate]] = {}
@@ -317,8 +318,3 @@ def _means_all(text: str, source: SourceKey) -> bool:
             return set(name) == {ANY_NAME} and every.matches_source(source)
         case _:
             return False
-
-
-def _is_legal(name: str) -> bool:
-    """Prompts are picked by people from a menu: any name that a source may list can stand."""
-    return bool(name)

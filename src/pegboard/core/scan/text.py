@@ -187,7 +187,6 @@ def _segment(run: str, vocabulary: Collection[str]) -> list[str]:
 _MIXED_ALPHABETS: Final = re.compile(
     "(?<![^\\W\\d_])(?=[^\\W\\d_]{0,63}?[A-Za-z])(?=[^\\W\\d_]{0,63}?[\u0400-\u052f\u0370-\u03ff\u13a0-\u13ff])[^\\W\\d_]{2,64}"
 )
-_CYRILLIC: Final = re.compile("[\u0400-\u052f]")
 _GREEK_ALONE: Final = re.compile("[\u0370-\u03ff][A-Za-z]{1,2}|[A-Za-z]{1,3}[\u0370-\u03ff]")
 """Δt, λmax, kΩ: quantities and units."""
 _STYLED_LETTERS: Final = re.compile(

@@ -5,7 +5,6 @@ import logging
 import os
 import posixpath
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
@@ -16,7 +15,7 @@ from typing import Final
 
 import anyio.to_thread
 
-from pegboard.config.paths import make_private_folder
+from pegboard.config.paths import make_private_folder, try_lock
 from pegboard.core.model.ids import ToolsetId, ToolsetKey
 from pegboard.core.model.references import closest_names
 from pegboard.core.model.tool import OwnTools
@@ -172,7 +171,7 @@ class ToolsetFiles:
             raise FilesUnavailable(_unwritable(self.root, error)) from None
         with os.fdopen(handle, "r+b") as file:
             until = time.monotonic() + seconds
-            while not (held := _is_locked(file.fileno(), shared=shared)) and time.monotonic() < until:
+            while not (held := try_lock(file.fileno(), shared=shared)) and time.monotonic() < until:
                 time.sleep(_LOCK_POLL_S)
             yield held
 
@@ -257,21 +256,6 @@ def _remove_if_empty(folder: Path) -> None:
 
 def _unwritable(place: Path, error: OSError) -> str:
     return f"{place} cannot be written: {error.strerror or error}. Nothing was changed."
-
-
-def _is_locked(descriptor: int, *, shared: bool) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 # What imports that were cut off left behind: folders that nobody stages any more, and contents that no store names.

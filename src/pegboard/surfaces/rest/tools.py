@@ -30,7 +30,7 @@ from pegboard.core.calls.call import (
 from pegboard.core.commands.commands import ApproveTool, SetSwitch, SetToolSwitches
 from pegboard.core.decision.listing_changes import sources_without_list
 from pegboard.core.decision.resolve import HiddenTool, LockedTool, OpenTool, Resolution, Verdict, build_directory
-from pegboard.core.decision.status import NoToolListYet, explain_reason, operator_detail, remedy, status_of
+from pegboard.core.decision.status import NoToolListYet, explain_reason, operator_detail, remedy
 from pegboard.core.decision.unknown_names import UnknownName, unknown_names
 from pegboard.core.explain.explain import callers_without, explain, tool_seen_by
 from pegboard.core.explain.states import NO_ACTION, describe_missing, missing_remedy, missing_tools, suggest_action
@@ -65,6 +65,7 @@ from pegboard.core.presentations.entries import estimate_tokens
 from pegboard.core.review.diff import spec_sections
 from pegboard.gateway.caller import CallOutcome, wait_until_listed
 from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.result_text import outcome_word
 from pegboard.gateway.toolsets.installer import ToolsetInstaller
 from pegboard.ports.audit import AuditQuery, AuditRow
 from pegboard.surfaces.rest.activity_schemas import TRIAL_PRESENTATION, ActivityRecord, activity_record
@@ -516,28 +517,21 @@ def _unknown_principal_text(principal: PrincipalId, known: Iterable[PrincipalId]
 
 
 def call_response(ended: CallOutcome, audience: Audience = Audience.OPERATOR) -> CallResponse:
+    word = outcome_word(ended)
     match ended:
-        case ToolSuccess(body):
-            return {"ended": "returned", "result": json.loads(body)}
-        case ToolFailure(body):
-            return {"ended": "tool_failed", "result": json.loads(body)}
-        case NeedsInput(body):
-            return {"ended": "needs_input", "result": json.loads(body)}
+        case ToolSuccess(body) | ToolFailure(body) | NeedsInput(body):
+            return {"ended": word, "result": json.loads(body)}
         case ProtocolErrorReply(error):
-            return {"ended": "demanded", "error": json.loads(error)}
+            return {"ended": word, "error": json.loads(error)}
         case ProviderFailure(why, may_have_run, error):
-            told: CallResponse = {"ended": "provider_failed", "sentence": why, "mayHaveRun": may_have_run}
+            told: CallResponse = {"ended": word, "sentence": why, "mayHaveRun": may_have_run}
             return told if error is None else {**told, "error": json.loads(error)}
         case CallCancellation():
-            return {"ended": "cancelled"}
-        case UnknownTool():
-            return {"ended": "unknown_tool", "sentence": refusal_text(ended, audience=audience)}
-        case BadArguments():
-            return {"ended": "bad_arguments", "sentence": refusal_text(ended, audience=audience)}
-        case ConfirmationRefusal(_, how, _, ticket):
-            return {"ended": how.value, "sentence": refusal_text(ended, audience=audience), "ticket": ticket}
-        case LockedToolRefusal(_, reason):
-            return {"ended": status_of(reason).value, "sentence": refusal_text(ended, audience=audience)}
+            return {"ended": word}
+        case ConfirmationRefusal(ticket=ticket):
+            return {"ended": word, "sentence": refusal_text(ended, audience=audience), "ticket": ticket}
+        case UnknownTool() | BadArguments() | LockedToolRefusal():
+            return {"ended": word, "sentence": refusal_text(ended, audience=audience)}
         case _:
             assert_never(ended)
 
