@@ -320,6 +320,19 @@ async def test_the_file_itself_is_no_table(
 
 
 @pytest.mark.behaviour("databases.withheld")
+@pytest.mark.parametrize("table", ["staff", "one.main.staff", "one.duckdb", "duckdb_columns", "duckdb_databases"])
+async def test_no_function_reads_a_table_that_a_text_names(tmp_path: Path, table: str) -> None:
+    path = made(tmp_path / "one.duckdb", "CREATE TABLE staff (word VARCHAR); INSERT INTO staff VALUES ('xyzzy')")
+    for access in (FULL_ACCESS, FULL_ACCESS.with_denied(("main", "staff"))):
+        async with opened(path, access) as engine:
+            answer = await engine.run(f"SELECT * FROM histogram('{table}', word)", (), QueryLimits())
+            counted = await rows(engine, "SELECT histogram(i)[1] FROM generate_series(1, 3) t (i)")
+        assert isinstance(answer, StatementRefusal)
+        assert answer.why == "The function histogram() is not among those that a statement may use."
+        assert counted.rows == ((1,),)
+
+
+@pytest.mark.behaviour("databases.withheld")
 async def test_a_view_of_the_file_itself_is_closed_where_a_column_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ import sys
 import types
 import zoneinfo
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -63,7 +63,8 @@ _FUNCTIONS: Final = """
     WHERE internal AND function_type IN ('scalar', 'aggregate', 'macro') GROUP BY 1, function_type = 'macro'
 """
 _OWN_MACROS: Final = """
-    SELECT lower(function_name), CASE function_type WHEN 'macro' THEN 'SELECT ' ELSE '' END || macro_definition
+    SELECT lower(function_name), CASE function_type WHEN 'macro' THEN 'SELECT ' ELSE '' END || macro_definition,
+        function_type = 'table_macro'
     FROM duckdb_functions() WHERE NOT internal AND function_type IN ('macro', 'table_macro')
 """
 _CATALOG_TABLES: Final = """
@@ -109,6 +110,7 @@ class Grammar:
         functions = {str(name) for name, macro in found if _READING_MACRO.search(str(macro)) is None} | _SYNTAX
         self._functions = frozenset(name for name in functions if _REFUSED_FUNCTION.fullmatch(name) is None)
         self._macros = frozenset[str]()
+        self._table_functions = _TABLE_FUNCTIONS
         self._tables = frozenset[tuple[str, ...]]()
         tables = self._connection.execute(_CATALOG_TABLES).fetchall()
         self._catalog_tables = frozenset(str(name) for (name,) in tables)
@@ -127,12 +129,15 @@ class Grammar:
     def admit_macros(self, file: duckdb.DuckDBPyConnection) -> None:
         """The macros that the file brings itself and that do nothing that a statement may not; one may use another."""
         macros: dict[str, list[str]] = defaultdict(list)
-        for name, text in file.execute(_OWN_MACROS).fetchall():
+        found = file.execute(_OWN_MACROS).fetchall()
+        for name, text, _ in found:
             macros[str(name)].append(str(text))
+        table_macros = {str(name) for name, _, is_table_macro in found if is_table_macro}
         while more := {
             name for name, texts in macros.items() if name not in self._macros and all(map(self.is_safe_query, texts))
         }:
             self._macros |= more
+            self._table_functions |= more & table_macros
 
     def close(self) -> None:
         self._connection.close()
@@ -218,11 +223,12 @@ class Grammar:
             case {"type": "SHOW_REF", "show_type": "SHOW_SPECIAL", "table_name": str(name)}:
                 return name != _SHOW_TABLES
             case {"type": "TABLE_FUNCTION", "function": {"function_name": str(name)}}:
-                return self._judge_function(name.lower())
+                # DuckDB has functions of both kinds under one name, and some of these read the table that a text names.
+                return self._judge_function(name.lower(), self._table_functions)
             case {"is_operator": True}:
                 return False
             case {"function_name": str(name)}:
-                return self._judge_function(name.lower())
+                return self._judge_function(name.lower(), self._functions | self._macros | _TABLE_FUNCTIONS)
             case _:
                 return False
 
@@ -237,10 +243,10 @@ class Grammar:
             words = f"Catalog Error: Table with name {name} does not exist!"
             raise _RefusedError(StatementFailure(words, fault=StatementFault.NO_TABLE, name=name))
 
-    def _judge_function(self, name: str) -> bool:
+    def _judge_function(self, name: str, allowed: Container[str]) -> bool:
         if name in _CATALOG_FUNCTIONS:
             return True
-        if name in self._functions or name in _TABLE_FUNCTIONS or name in self._macros:
+        if name in allowed:
             return False
         why = f"The function {name}() is not among those that a statement may use."
         fix = "Use functions that compute from their arguments, and tables of the source."
