@@ -60,7 +60,7 @@ def make_chat_app(house: "Application", door: "RequestChecks", entrance: "Bearer
         view_of=partial(_view, house.gateway.board),
         unknown_names=lambda view: explain_unknown_names(house.gateway.board.resolution(view)),
         forwardable_headers=entrance.forwardable_headers,
-        duplicate_credential_header=partial(duplicate_credential_header, house.gateway),
+        duplicate_credential_header=lambda headers: duplicate_credential_header(house.gateway.board.policy, headers),
         client_address=door.proxies.client_address,
         max_body_bytes=door.max_body_bytes,
         max_values=door.max_values,

@@ -39,7 +39,9 @@ def bad_handles(good: str, workshop: Workshop) -> dict[str, tuple[object, str]]:
     not_ours, too_old = "it is not one that this gateway gave you, or not all of it", "it has expired"
     stale = make_handle([], LOCAL_PRINCIPAL, datetime.now(UTC) - timedelta(seconds=1), bytes(32))
     foreign = make_handle([], ALICE, datetime.now(UTC) + HANDLE_LIFETIME, bytes(32))
-    other_key = ConversationHandles(workshop.gateway).mint(MaterializedTools(), LOCAL_PRINCIPAL)
+    other_key = ConversationHandles(workshop.gateway.board, workshop.gateway.clock).mint(
+        MaterializedTools(), LOCAL_PRINCIPAL
+    )
     middle = len(good) // 2
     return {
         "forged": (good[:middle] + ("A" if good[middle] != "A" else "B") + good[middle + 1 :], not_ours),

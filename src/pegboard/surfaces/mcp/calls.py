@@ -13,8 +13,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pegboard.core.calls.call import CallCancellation, ToolCall
 from pegboard.core.json.values import Json
 from pegboard.core.model.ids import CallId, WireName
-from pegboard.gateway.gateway import Gateway
-from pegboard.ports.providers import ClientPeer, Progress
+from pegboard.ports.providers import ClientPeer, Clock, Progress
 from pegboard.surfaces.mcp.input_rounds import ExecuteCall, PendingInputCalls, call_with_input_rounds
 from pegboard.surfaces.mcp.presentations.base import HANDLE_META_KEY
 from pegboard.surfaces.mcp.results import CallOutcome
@@ -33,8 +32,8 @@ META_KEY: Final = "_meta"
 
 
 class SdkCalls:
-    def __init__(self, gateway: Gateway, levels: LogLevels, carry: ExecuteCall) -> None:
-        self._gateway = gateway
+    def __init__(self, clock: Clock, levels: LogLevels, carry: ExecuteCall) -> None:
+        self._clock = clock
         self._log_levels = levels
         self._execute_call = carry
 
@@ -51,7 +50,7 @@ class SdkCalls:
             name=WireName(params.name),
             arguments=params.arguments or {},
             principal=exchange.view.principal,
-            at=self._gateway.clock(),
+            at=self._clock(),
             client=_client_name(ctx),
             # It may be parked, and outlive the request whose headers these are.
             headers=dict(exchange.headers),

@@ -10,7 +10,7 @@ import anyio
 from pegboard import __version__
 from pegboard.core.json.values import JsonObject
 from pegboard.core.model.selection import View
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.board import BoardState
 from pegboard.surfaces.mcp.input_rounds import ExecuteCall, PendingInputCalls
 from pegboard.surfaces.mcp.presentations.base import ExecutesCalls, Presentation
 from pegboard.surfaces.mcp.presentations.direct import DirectPresentation
@@ -25,13 +25,11 @@ SERVER_INFO: Final[JsonObject] = {"name": SERVER_NAME, "version": __version__}
 
 
 class EndpointState:
-    def __init__(self, gateway: Gateway, presentation: Presentation | None = None) -> None:
+    def __init__(self, board: BoardState, call: ExecuteCall, presentation: Presentation | None = None) -> None:
         """Without a `presentation`, every tool is shown as itself."""
-        self.direct: Final = DirectPresentation(gateway.board)
+        self.direct: Final = DirectPresentation(board)
         self.log_levels: Final = LogLevels()
-        self.execute: Final[ExecuteCall] = (
-            presentation.execute if isinstance(presentation, ExecutesCalls) else gateway.caller.call
-        )
+        self.execute: Final[ExecuteCall] = presentation.execute if isinstance(presentation, ExecutesCalls) else call
         self.pending_calls: PendingInputCalls | None = None
         """Where calls of the 2026-07-28 era wait for answers, while the endpoint runs."""
         self.shutdown: Final = anyio.Event()

@@ -49,10 +49,10 @@ from pegboard.core.resources.requests import (
 )
 from pegboard.core.resources.visibility import ResourceView
 from pegboard.gateway.board import BoardState
-from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.resources import ClientSubscriptions, ResourceFollower, ResourceReadAnswer
 from pegboard.surfaces.mcp.presentations.direct import PAGE_SIZE
 from pegboard.surfaces.mcp.results import ACTUAL_RESULT, BadCursor
+from pegboard.surfaces.mcp.services import McpServices
 from pegboard.surfaces.mcp.session import SessionPeer, capabilities_of, open_notification_queue, progress_reporter
 from pegboard.surfaces.mcp.session_state import NO_LOGS, RequestScope, cancel_when
 from pegboard.surfaces.mcp.wire import MAX_DEPTH, is_deeper_than, sanitize_object, sanitize_text
@@ -225,16 +225,16 @@ FOLLOW_TIMEOUT_S: Final = 5.0
 class ResourceHandlers:
     def __init__(
         self,
-        gateway: Gateway,
+        services: McpServices,
         current: Callable[[], RequestScope],
         listed: Callable[[RequestScope, ResourceListKind], None],
         ready: anyio.Event | None = None,
     ) -> None:
         """`listed` is told which list a client has just seen; until `ready`, every request waits."""
-        self.lists: Final = ResourceLists(gateway.board)
-        self.followers: Final = Followers(gateway.subscriptions)
+        self.lists: Final = ResourceLists(services.board)
+        self.followers: Final = Followers(services.subscriptions)
         self._ready = ready
-        self._gateway = gateway
+        self._reader = services.resources
         self._current_request = current
         self._record_listed = listed
 
@@ -323,7 +323,7 @@ class ResourceHandlers:
             wants_progress = ctx.meta is not None and "progress_token" in ctx.meta
             progress = progress_reporter(say, ctx.session.report_progress) if wants_progress else None
             read = await _ask_until_disconnect(
-                exchange, partial(self._gateway.resources.request, ask, exchange.view, progress, peer)
+                exchange, partial(self._reader.request, ask, exchange.view, progress, peer)
             )
         return resource_result(read, method, ctx)
 

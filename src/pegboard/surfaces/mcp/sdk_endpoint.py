@@ -15,7 +15,6 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from pegboard.core.model.ids import LOCAL_PRINCIPAL, PrincipalId
 from pegboard.core.model.selection import View
-from pegboard.gateway.gateway import Gateway
 from pegboard.surfaces.mcp.endpoint_state import EndpointState
 from pegboard.surfaces.mcp.errors import explain_sdk_rejections, json_instead_of_sse
 from pegboard.surfaces.mcp.fast.request_context import McpSessions
@@ -24,6 +23,7 @@ from pegboard.surfaces.mcp.presentations.base import Presentation
 from pegboard.surfaces.mcp.protocol import INTERNAL_ERROR
 from pegboard.surfaces.mcp.request_checks import HttpRejection, RequestChecks, is_modern, is_sdk_header, send_rejection
 from pegboard.surfaces.mcp.server import GatewayMcpServer
+from pegboard.surfaces.mcp.services import McpServices
 from pegboard.surfaces.mcp.session_state import CURRENT_REQUEST, CheckedRequest, RequestScope
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class SdkEndpoint:
 
     def __init__(
         self,
-        gateway: Gateway,
+        services: McpServices,
         door: RequestChecks,
         state: EndpointState,
         sessions: McpSessions,
@@ -59,7 +59,7 @@ class SdkEndpoint:
     ) -> None:
         self._checks = door
         self._sessions = sessions
-        self.server: Final = GatewayMcpServer(gateway, presentation=presentation, state=state)
+        self.server: Final = GatewayMcpServer(services, presentation=presentation, state=state)
         self._manager = StreamableHTTPSessionManager(
             self.server.server,
             session_idle_timeout=door.session_idle_s,

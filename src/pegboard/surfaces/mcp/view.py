@@ -22,7 +22,6 @@ from pegboard.core.model.selection import AllToolsets, Selection, TheseToolsets,
 from pegboard.core.model.server import Http
 from pegboard.core.model.web_api import CallerCredentialRules, WebApi
 from pegboard.core.policy.policy import Policy
-from pegboard.gateway.gateway import Gateway
 
 MAX_OPTION_BYTES: Final = 16_384
 MAX_NAMES: Final = 1_000
@@ -309,7 +308,7 @@ def _base_url(query: bytes, lends: CallerCredentialRules) -> str:
 # Headers that servers are called with in a caller's name: each must be clear.
 
 
-def duplicate_credential_header(gateway: Gateway, headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
+def duplicate_credential_header(policy: Policy, headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
     """A header that some server is to be called with, if it is not clear which of two values that would be."""
     times = Counter(name for name, _ in headers)
     twice = [name for name in times if times[name] > 1]
@@ -317,9 +316,9 @@ def duplicate_credential_header(gateway: Gateway, headers: Sequence[tuple[bytes,
         return None
     lent = {
         asked.header.lower().encode()
-        for server in gateway.board.policy.servers.values()
+        for server in policy.servers.values()
         if isinstance(server.connection, Http)
         for text in server.connection.headers.values()
         for asked in header_references(text)
-    } | credential_header_names(gateway.board.policy)
+    } | credential_header_names(policy)
     return next((name for name in twice if name in lent), None)

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from pegboard.core.calls.call import Arguments, ToolCall
 from pegboard.core.json.values import Json, JsonObject
 from pegboard.core.model.ids import CallId, WireName
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.tool_calls import ToolCalls
 from pegboard.memory import pause_garbage_collection
 from pegboard.ports.providers import ClientPeer, PeerRequestError, Progress
 from pegboard.surfaces.mcp.endpoint_state import EndpointState
@@ -151,8 +151,8 @@ class PreparedCall:
 
 
 class FastPathCalls:
-    def __init__(self, gateway: Gateway, state: EndpointState, metas: MetaCache) -> None:
-        self._gateway = gateway
+    def __init__(self, calls: ToolCalls, state: EndpointState, metas: MetaCache) -> None:
+        self._calls = calls
         self._state = state
         self._direct = state.direct
         self._metas = metas
@@ -185,7 +185,7 @@ class FastPathCalls:
             name=WireName(told.name),
             arguments=arguments,
             principal=asked.context.view.principal,
-            at=self._gateway.clock(),
+            at=self._calls.clock(),
             raw=text,
             client=meta.client_name if session is None else session.client_name,
             beside=beside,
@@ -198,7 +198,7 @@ class FastPathCalls:
         """A client of the handshake era may get an end that needs its answers first: see `answered`."""
         progress, client = self._client_channel(ready, asked, reply)
         if asked.session is not None or (not ready.capabilities and STATE_KEY not in ready.call.beside):
-            return self._gateway.caller.call(ready.call, asked.context.view, progress, client)
+            return self._calls.call(ready.call, asked.context.view, progress, client)
         assert self._state.pending_calls is not None, "The endpoint serves only while it runs."
         return self._state.pending_calls.call(ready.call, asked.context.view, progress, client)
 
@@ -207,7 +207,7 @@ class FastPathCalls:
     ) -> Awaitable[CallOutcome]:
         """The end of a call after its client has answered what it needed."""
         progress, client = self._client_channel(ready, asked, reply)
-        return continue_with_input(ended, ready.call, asked.context.view, self._gateway.caller.call, progress, client)
+        return continue_with_input(ended, ready.call, asked.context.view, self._calls.call, progress, client)
 
     def _client_channel(
         self, ready: PreparedCall, asked: ParsedRequest, reply: ResponseWriter

@@ -23,10 +23,10 @@ from pegboard.core.presentations.own_tools import (
     read_handle,
     tool_digest,
 )
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.board import BoardState
 from pegboard.gateway.signals import ChangeSignal, Subscription
 from pegboard.gateway.tool_calls import AnswerCall, PresentationAnswer
-from pegboard.ports.providers import ClientPeer, Progress
+from pegboard.ports.providers import ClientPeer, Clock, Progress
 from pegboard.surfaces.mcp.results import BadCursor, CallOutcome, ToolPage
 
 if TYPE_CHECKING:
@@ -111,10 +111,10 @@ class FoundToolsBySession:
 class ConversationHandles:
     """Made and read here. Gateways that have the same key take each other's."""
 
-    def __init__(self, gateway: Gateway, key: Callable[[], bytes] | None = None) -> None:
+    def __init__(self, board: BoardState, clock: Clock, key: Callable[[], bytes] | None = None) -> None:
         """Without a `key` they are good for as long as this process runs. One is asked for when it is first needed."""
-        self._board = gateway.board
-        self._clock = gateway.clock
+        self._board = board
+        self._clock = clock
         self._load_key = key
         self._key: bytes | None = None
         self._tools_by_digest: OrderedDict[bytes, ToolId] = OrderedDict()

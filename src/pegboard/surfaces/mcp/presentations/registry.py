@@ -6,16 +6,16 @@ from typing import assert_never
 import anyio
 
 from pegboard.core.model.settings import PresentationMode
-from pegboard.gateway.gateway import Gateway
 from pegboard.surfaces.mcp.presentations.base import Presentation
 from pegboard.surfaces.mcp.presentations.code import CodePresentation
 from pegboard.surfaces.mcp.presentations.deferred_tools import DeferredPresentation
 from pegboard.surfaces.mcp.presentations.search import AutoPresentation, MetaPresentation, SearchPresentation
+from pegboard.surfaces.mcp.services import PresentationServices
 
 
 def presentation_of(
     presented: PresentationMode,
-    gateway: Gateway,
+    services: PresentationServices,
     ready: anyio.Event | None = None,
     *,
     key: Callable[[], bytes] | None = None,
@@ -28,14 +28,14 @@ def presentation_of(
         case PresentationMode.DIRECT:
             return None
         case PresentationMode.META:
-            return MetaPresentation(gateway, ready)
+            return MetaPresentation(services, ready)
         case PresentationMode.SEARCH:
-            return SearchPresentation(gateway, ready)
+            return SearchPresentation(services, ready)
         case PresentationMode.DEFERRED:
-            return DeferredPresentation(gateway, ready, key)
+            return DeferredPresentation(services, ready, key)
         case PresentationMode.CODE:
-            return CodePresentation(gateway, ready)
+            return CodePresentation(services, ready)
         case PresentationMode.AUTO:
-            return AutoPresentation(gateway, ready)
+            return AutoPresentation(services, ready)
         case _:
             assert_never(presented)
