@@ -61,13 +61,15 @@ def make_chat_app(house: "Application", door: "RequestChecks", entrance: "Bearer
         unknown_names=lambda view: explain_unknown_names(house.gateway.board.resolution(view)),
         forwardable_headers=entrance.forwardable_headers,
         duplicate_credential_header=lambda headers: duplicate_credential_header(house.gateway.board.policy, headers),
+        announce_caller=house.gateway.providers.announce_caller,
         client_address=door.proxies.client_address,
         max_body_bytes=door.max_body_bytes,
         max_values=door.max_values,
         client_timeout_s=door.client_timeout_s,
         startup_wait_s=door.startup_wait_s,
     )
-    return ChatApp(Chat(house.gateway, ModelDirectory(settings, servers), settings.limits), gate)
+    models, gateway = ModelDirectory(settings, servers), house.gateway
+    return ChatApp(Chat(gateway.calls, gateway.search, gateway.prompts, models, settings.limits), gate)
 
 
 def _principal(

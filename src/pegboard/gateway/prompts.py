@@ -68,7 +68,7 @@ class PromptBuilder:
     """For surfaces that speak with models themselves, or show what one would be sent."""
 
     def __init__(self, board: BoardState, calls: ToolCalls, search: ToolSearch, code_mode: CodeModeService) -> None:
-        self._board = board
+        self.board: Final = board
         self._calls = calls
         self._search = search
         self._code_mode = code_mode
@@ -98,8 +98,8 @@ class PromptBuilder:
         queries = [*islice((each for each in distinct if each not in ("", query)), MAX_EARLIER_QUERIES)]
         if not query and not queries and not called:
             return skip_search(found, "the user has said nothing to search by")
-        resolution = self._board.resolution(view)
-        always = pinned_tools(resolution, self._board.policy.declared.presentation, ()).values()
+        resolution = self.board.resolution(view)
+        always = pinned_tools(resolution, self.board.policy.declared.presentation, ()).values()
         told = conversation_tools(resolution, always_shown_tools(resolution, {*always}), MaterializedTools())
         if not told.has_deferred:
             return skip_search(found, "no tool is deferred: whatever there is, is shown")
@@ -118,7 +118,7 @@ class PromptBuilder:
     async def _rank_tools(self, view: View, query: str, limit: int) -> list[ToolId]:
         """The tools that fit a query, the best first."""
         answer = await self._search.retrieve(ToolSearchQuery(query, min(MAX_RESULTS, limit)), view)
-        resolution = self._board.resolution(view)
+        resolution = self.board.resolution(view)
         entries = answer["tools"]
         assert isinstance(entries, list)
         named = (resolution.find_tool(str(entry["name"])) for entry in entries if isinstance(entry, dict))
@@ -132,7 +132,7 @@ class PromptBuilder:
         found: MaterializedTools = MaterializedTools(),  # noqa: B008  a constant
     ) -> Capabilities:
         """`view` as `launched` made it: its filters are asked about built-ins as well."""
-        board = self._board
+        board = self.board
         sources = tuple(enabled_databases(board.policy.declared.databases))
         resolution = board.resolution(view)
         always = pinned_tools(resolution, board.policy.declared.presentation, ()).values()
@@ -161,7 +161,7 @@ class PromptBuilder:
         if (means := self._code_mode.backend) is None:
             return NoPrograms(NO_SANDBOX)
         try:
-            return means.sandbox(self._board.policy.declared.code.python).dialect
+            return means.sandbox(self.board.policy.declared.code.python).dialect
         except SandboxUnavailable as error:
             return NoPrograms(f"code mode cannot run here: {str(error).rstrip('.')}")
 
@@ -170,7 +170,7 @@ class PromptBuilder:
     ) -> tuple[BuiltinPlace, ...]:
         """Where one of the gateway's own tools is, by the code that lists it: at each endpoint, and in prompts and
         chats; or at the endpoint of one presentation."""
-        board = self._board
+        board = self.board
         dialect = self._dialect()
         own = OwnVerdicts(
             search=self._calls.verdict_on_search(view),
@@ -185,7 +185,7 @@ class PromptBuilder:
         where = "prompts and chats"
         if name == TICKET_TOOL:
             return BuiltinPlace(where, True, "a model is told of it once one of its calls waits for a person")
-        settings = self._board.policy.declared.prompts
+        settings = self.board.policy.declared.prompts
         able = self.capabilities(launch_view(view, settings), model_facts("", None, settings.models), settings)
         ruling = next((each for each in able.builtin_decisions if each.subject == name), None)
         if ruling is None:
@@ -205,11 +205,11 @@ class PromptBuilder:
     ) -> BoardPrompt:
         """For what the user says, in one order: capabilities, search, prompt. `settings` are those of the board unless
         others are given; `found` is what the conversation found before; `client` are tools of whoever asks."""
-        told = self._board.policy.declared.prompts if settings is None else settings
+        told = self.board.policy.declared.prompts if settings is None else settings
         view = launch_view(view, told, launch)
         before = self.capabilities(view, model, told, found)
         automatic = await self.automatic_search(view, said, model, found=found, why_not=before.no_search_reason)
         # Asked of the board again: it may have changed while the search ran.
         after = self.capabilities(view, model, told, automatic.found_tools)
-        prompt = build(after, told, overrides=self._board.policy.overrides, client=client)
+        prompt = build(after, told, overrides=self.board.policy.overrides, client=client)
         return BoardPrompt(prompt, automatic, view)

@@ -25,7 +25,7 @@ from pegboard.core.calls.call import (
     UnknownTool,
     admit,
 )
-from pegboard.core.decision.resolve import HiddenTool, OpenTool, Verdict, resolve_single
+from pegboard.core.decision.resolve import HiddenTool, OpenTool, Resolution, Verdict, resolve_single
 from pegboard.core.decision.visibility import HiddenByLaunchFilter, explain_hidden_clause
 from pegboard.core.model.ids import ToolId
 from pegboard.core.model.selection import View
@@ -75,6 +75,10 @@ class ToolCalls:
             took = timedelta() if refused else timedelta(seconds=perf_counter() - started)
             self._audit.record(CallRecord(call, tool, ended, took, version))
         return given
+
+    def admit(self, call: ToolCall, resolution: Resolution) -> AdmittedCall | Refusal:
+        """What the gate says to a call, without making it."""
+        return admit(call, resolution, self._executor.validators.for_call(call), fill=self._executor.fill)
 
     def verdict_on_search(self, view: View) -> Verdict:
         """On `tool_search`, wherever it is presented."""

@@ -31,9 +31,9 @@ from pegboard.core.presentations.own_tools import free_name
 from pegboard.core.presentations.retrieval import BLANK_QUERY_TEXT, AnswerDetail, ToolSearchQuery
 from pegboard.gateway.chat.request import ChatCaller
 from pegboard.gateway.chat.turn import ModelCall, UnreadableCall, sanitize_text
-from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.result_text import describe_outcome, program_output
-from pegboard.gateway.tool_calls import PresentationAnswer
+from pegboard.gateway.search import ToolSearch
+from pegboard.gateway.tool_calls import PresentationAnswer, ToolCalls
 from pegboard.gateway.validation import Validators
 from pegboard.prompts.system_prompt import CLASH_REASON, BuiltPrompt, OfferedTool
 from pegboard.prompts.tool_shape import SEARCH_SHAPE, ToolShape
@@ -136,7 +136,8 @@ class ChatCallResult:
 
 @dataclass(frozen=True)
 class ChatToolCalls:
-    gateway: Gateway
+    gate: ToolCalls
+    tool_search: ToolSearch
     caller: ChatCaller
     view: View
     """As launch filters leave that of the caller."""
@@ -153,7 +154,7 @@ class ChatToolCalls:
         id = offering.gateway_tools.get(call.name)
         if id == SEARCH_TOOL.id:
             return await self._search(call, offering)
-        resolution = self.gateway.board.resolution(self.view)
+        resolution = self.gate.board.resolution(self.view)
         name = TICKET_TOOL if id == TICKET_ID else _board_name(call.name, id, resolution)
         made = self._call(name, call)
         is_block = call.name == PYTHON and offering.prompt.capabilities.primary == CODE_MODE
@@ -161,7 +162,7 @@ class ChatToolCalls:
         if runs:
             # Under whatever name the model is told of it: it runs programs, on the board or not.
             made = replace(made, name=WireName(PYTHON))
-        carry = self.gateway.calls.run_program if runs else self.gateway.caller.call
+        carry = self.gate.run_program if runs else self.gate.call
         ended = await carry(made, self.view)
         ticket = ended.ticket if isinstance(ended, ConfirmationRefusal) else None
         if (
@@ -173,10 +174,8 @@ class ChatToolCalls:
             await asks(ticket)
             # By the tool that any caller has for it: it waits, decides nothing, and runs the call after a yes.
             wait: JsonObject = {"ticket": ticket, "wait": min(self.wait_s, float(MAX_WAIT_S))}
-            ended = _without_decision(
-                await self.gateway.caller.call(self._call(TICKET_TOOL, call, wait), self.view), ended
-            )
-        resolution = self.gateway.board.resolution(self.view)
+            ended = _without_decision(await self.gate.call(self._call(TICKET_TOOL, call, wait), self.view), ended)
+        resolution = self.gate.board.resolution(self.view)
         tool = id or resolution.find_tool(name)
         shape = _shape(call.name, tool, resolution) if isinstance(ended, BadArguments | ToolFailure) else None
         if runs:
@@ -193,7 +192,7 @@ class ChatToolCalls:
             or call.name in offering.gateway_tools
         ):
             return call
-        found = find_open_tool(call.name, self.gateway.board.resolution(self.view))
+        found = find_open_tool(call.name, self.gate.board.resolution(self.view))
         return (
             call
             if isinstance(found, OpenTool)
@@ -207,7 +206,7 @@ class ChatToolCalls:
             name=WireName(name),
             arguments=given,
             principal=self.caller.view.principal,
-            at=self.gateway.clock(),
+            at=self.gate.clock(),
             raw=json.dumps(given).encode() if len(call.raw) > OFF_LOOP_CHARS else None,
             client=self.caller.client,
             headers=self.caller.headers,
@@ -223,13 +222,13 @@ class ChatToolCalls:
                 return BadArguments(SEARCH_TOOL.id, problems)
             if not str(made.arguments["query"]).strip():
                 return BadArguments(SEARCH_TOOL.id, (f"query: {BLANK_QUERY_TEXT}",))
-            body = await self.gateway.search.retrieve(_retrieval(made.arguments, self.max_found), self.view)
-            found.extend(_found_in(body, self.gateway.board.resolution(self.view), offering))
+            body = await self.tool_search.retrieve(_retrieval(made.arguments, self.max_found), self.view)
+            found.extend(_found_in(body, self.gate.board.resolution(self.view), offering))
             says = any(body.get(name) for name in ("tools", "disabled", "notice"))
             text = json.dumps(body, ensure_ascii=False, separators=(",", ":")) if says else NO_TOOL_FITS
             return ToolSuccess(json.dumps({"content": [{"type": "text", "text": text}]}).encode())
 
-        ended = await self.gateway.calls.answer_and_record(made, SEARCH_TOOL.id, answer)
+        ended = await self.gate.answer_and_record(made, SEARCH_TOOL.id, answer)
         shape = SEARCH_SHAPE if isinstance(ended, BadArguments) else None
         return ChatCallResult(
             sanitize_text(describe_outcome(ended, call.name, call.name)),

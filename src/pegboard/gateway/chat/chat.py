@@ -8,7 +8,7 @@ from uuid import uuid4
 import anyio
 
 from pegboard.config.keys.features import ChatLimits
-from pegboard.core.calls.call import AdmittedCall, ToolCall, admit, refusal_text
+from pegboard.core.calls.call import AdmittedCall, ToolCall, refusal_text
 from pegboard.core.calls.tickets import TICKET_TOOL
 from pegboard.core.decision.resolve import OpenTool, Resolution
 from pegboard.core.model.ids import CallId, ToolId, WireName
@@ -20,8 +20,10 @@ from pegboard.gateway.chat.conversation import ChatAnswer, Conversation, EventCa
 from pegboard.gateway.chat.plans import CalledTools, NoRequiredTool, conversation_keys, make_plan
 from pegboard.gateway.chat.report import ChatReport
 from pegboard.gateway.chat.request import ChatCaller, ChatInput, LimitCounter, ModelDirectory, ModelRoute, NoModel
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.prompts import PromptBuilder
 from pegboard.gateway.result_text import outcome_word
+from pegboard.gateway.search import ToolSearch
+from pegboard.gateway.tool_calls import ToolCalls
 from pegboard.gateway.validation import Validators
 from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats import FORMATS, Format
@@ -42,7 +44,9 @@ class ChatBusy:
 
 @dataclass
 class Chat:
-    gateway: Gateway
+    calls: ToolCalls
+    search: ToolSearch
+    prompts: PromptBuilder
     models: ModelDirectory
     limits: ChatLimits
     hidden_calls: HiddenCallMemory = field(default_factory=HiddenCallMemory)
@@ -83,18 +87,20 @@ class Chat:
         refused = self._tool_refusals.get((served.server.name, served.model))
         keys = await conversation_keys(who.view.principal, asked)
         called = self.called_tools.called_before(keys, asked)
-        plan = await make_plan(self.gateway, asked, who, served.model, refused, called)
+        plan = await make_plan(self.prompts, asked, who, served.model, refused, called)
         if isinstance(plan, NoRequiredTool):
             return plan
         report.search_seconds = plan.seconds
         report.reasons = [*plan.model.fact_sources, *(str(decision) for decision in plan.decisions)]
         whole = await self.hidden_calls.restore(who.view.principal, asked.messages, started)
         conversation = Conversation(
-            self.gateway,
+            self.prompts,
             served,
             asked,
             plan,
-            ChatToolCalls(self.gateway, who, plan.view, self.validators, plan.model.max_found_tools, asked.wait_s),
+            ChatToolCalls(
+                self.calls, self.search, who, plan.view, self.validators, plan.model.max_found_tools, asked.wait_s
+            ),
             LimitCounter(self.limits),
             report,
             tell,
@@ -149,16 +155,23 @@ class AnswerAnalysis:
 
 
 async def analyze_answer(
-    gateway: Gateway, view: View, model: Model, settings: PromptSettings, said: str, text: str, format: Format | None
+    prompts: PromptBuilder,
+    calls: ToolCalls,
+    view: View,
+    model: Model,
+    settings: PromptSettings,
+    said: str,
+    text: str,
+    format: Format | None,
 ) -> AnswerAnalysis:
     """`said` is what the user said before, by which tools were found. Without a format, the one that the model is told
     to speak."""
-    made = await gateway.prompts.prompt(view, model, said, settings=settings)
+    made = await prompts.prompt(view, model, said, settings=settings)
     spoken = format or FORMATS[made.prompt.capabilities.primary or "native"]
-    resolution = gateway.board.resolution(made.view)
+    resolution = calls.board.resolution(made.view)
     tools = (*made.prompt.callable, *_tools_not_in_prompt(made.prompt, resolution))
     found = output_spans(spoken, text, tools, in_thinking=model.opens_thinking)
-    words = [_call_verdict(gateway, made.view, made.prompt, call, settings) for call in (s.call for s in found) if call]
+    words = [_call_verdict(calls, made.view, made.prompt, call, settings) for call in (s.call for s in found) if call]
     others = () if words else _formats_that_read(text, tools, in_thinking=model.opens_thinking)
     return AnswerAnalysis(spoken.name, found, words, resolution.policy_version, others)
 
@@ -185,17 +198,16 @@ def _tools_not_in_prompt(prompt: BuiltPrompt, resolution: Resolution) -> Iterato
 
 
 def _call_verdict(
-    gateway: Gateway, view: View, prompt: BuiltPrompt, called: ParsedCall, settings: PromptSettings
+    calls: ToolCalls, view: View, prompt: BuiltPrompt, called: ParsedCall, settings: PromptSettings
 ) -> CallVerdict:
-    resolution, id = gateway.board.resolution(view), prompt.tool(called.name)
+    resolution, id = calls.board.resolution(view), prompt.tool(called.name)
     is_search = called.name == SEARCH and prompt.capabilities.may_search
     runs_programs = id == PYTHON_ID and PYTHON_ID not in resolution.verdicts
     if runs_programs or ((is_search or called.name == TICKET_TOOL) and called.name not in resolution.by_name):
         return CallVerdict(RUNS, _ANSWERED_BY_GATEWAY)
     name = WireName(called.name) if id is None else resolution.names.get(id, WireName(called.name))
-    call = ToolCall(CallId(uuid4().hex), name, dict(called.arguments), view.principal, gateway.clock())
-    caller = gateway.caller
-    verdict = admit(call, resolution, caller.validators.for_call(call), fill=caller.fill)
+    call = ToolCall(CallId(uuid4().hex), name, dict(called.arguments), view.principal, calls.clock())
+    verdict = calls.admit(call, resolution)
     meant = resolution.find_tool(name)
     if not isinstance(verdict, AdmittedCall):
         return CallVerdict(outcome_word(verdict), refusal_text(verdict), meant)

@@ -40,7 +40,7 @@ from pegboard.gateway.chat.turn import (
     turn_messages,
     turn_request,
 )
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.prompts import PromptBuilder
 from pegboard.gateway.result_text import outcome_word
 from pegboard.ports import models
 from pegboard.prompts.formats import FORMATS
@@ -108,7 +108,7 @@ class ChatAnswer:
 
 @dataclass
 class Conversation:
-    gateway: Gateway
+    prompts: PromptBuilder
     route: ModelRoute
     input: ChatInput
     plan: ChatPlan
@@ -169,7 +169,7 @@ class Conversation:
         return bool(told and refused and self.tally.turns == 1 and self.plan.refusal is None)
 
     def _tool_offer(self, reached: LimitHit | None) -> ToolOffer:
-        prompt = self.plan.prompt(self.gateway, without_tools=reached is not None)
+        prompt = self.plan.prompt(self.prompts, without_tools=reached is not None)
         offering = ToolOffer(prompt, frozenset(tool.name for tool in self.input.tools))
         if reached is None:
             self.report.record_turn(offering, self.plan.refusal)

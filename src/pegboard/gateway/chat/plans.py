@@ -20,10 +20,10 @@ from pegboard.core.model.selection import View
 from pegboard.core.model.settings import PromptSettings
 from pegboard.core.model.tool import canonical_json
 from pegboard.core.presentations.own_tools import MaterializedTools
+from pegboard.gateway.board import BoardState
 from pegboard.gateway.chat.report import ChatReport
 from pegboard.gateway.chat.request import ChatCaller, ChatInput, SpecificTool, ToolChoiceMode, message_text
-from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.prompts import launch_view
+from pegboard.gateway.prompts import PromptBuilder, launch_view
 from pegboard.prompts.model import Model, model_facts
 from pegboard.prompts.system_prompt import BuiltPrompt, build
 from pegboard.prompts.tool_search import SearchDecision
@@ -70,17 +70,17 @@ class ChatPlan:
             replace(plan, found_tools=plan.found_tools.with_found(found, plan.model.max_found_tools)) if found else plan
         )
 
-    def prompt(self, gateway: Gateway, *, without_tools: bool = False) -> BuiltPrompt:
+    def prompt(self, prompts: PromptBuilder, *, without_tools: bool = False) -> BuiltPrompt:
         """On the board as it is now: a tool that was locked meanwhile is not shown again."""
-        able = gateway.prompts.capabilities(self.view, self.model, self.settings, self.found_tools)
+        able = prompts.capabilities(self.view, self.model, self.settings, self.found_tools)
         if without_tools or self.is_silent:
             able = replace(able, primary=None)
-        overrides = gateway.board.policy.overrides
+        overrides = prompts.board.policy.overrides
         return build(able, self.settings, overrides=overrides, client=self.client, waiting=self.can_wait)
 
 
 async def make_plan(
-    gateway: Gateway,
+    prompts: PromptBuilder,
     asked: ChatInput,
     who: ChatCaller,
     named: str,
@@ -89,23 +89,21 @@ async def make_plan(
 ) -> ChatPlan | NoRequiredTool:
     """`refused` is what the model's server said before, when it was given tools; `called` are the tools that the
     conversation called before, the latest first."""
-    await gateway.board.wait_until_started(STARTUP_WAIT_S)
-    settings = gateway.board.policy.declared.prompts
+    await prompts.board.wait_until_started(STARTUP_WAIT_S)
+    settings = prompts.board.policy.declared.prompts
     view = launch_view(who.view, settings, asked.launch)
     # Beside the loop, because on a large board it takes longer than calls may wait.
-    await gateway.board.resolve_off_loop(view)
-    wanted = _required_tool(gateway, asked, view)
+    await prompts.board.resolve_off_loop(view)
+    wanted = _required_tool(prompts.board, asked, view)
     if isinstance(wanted, NoRequiredTool):
         return wanted
     model = model_facts(named, None, settings.models)
     model = model if refused is None else _without_calling(model)
     silent = asked.choice is ToolChoiceMode.NEVER
     started = anyio.current_time()
-    why_not = NO_TOOL_WANTED if silent else gateway.prompts.capabilities(view, model, settings).no_search_reason
+    why_not = NO_TOOL_WANTED if silent else prompts.capabilities(view, model, settings).no_search_reason
     latest, *earlier = asked.user_texts or [""]
-    searched = await gateway.prompts.automatic_search(
-        view, latest, model, earlier=earlier, called=called, why_not=why_not
-    )
+    searched = await prompts.automatic_search(view, latest, model, earlier=earlier, called=called, why_not=why_not)
     found = (
         searched.found_tools if wanted is None else searched.found_tools.with_found((wanted,), model.max_found_tools)
     )
@@ -118,11 +116,11 @@ def _without_calling(model: Model) -> Model:
     return replace(model, tool_calling=False)
 
 
-def _required_tool(gateway: Gateway, asked: ChatInput, view: View) -> ToolId | NoRequiredTool | None:
+def _required_tool(board: BoardState, asked: ChatInput, view: View) -> ToolId | NoRequiredTool | None:
     """The tool of the board that the model is to call: it is shown whatever the search finds."""
     if not isinstance(asked.choice, SpecificTool) or any(tool.name == asked.choice.name for tool in asked.tools):
         return None
-    found = find_open_tool(asked.choice.name, gateway.board.resolution(view))
+    found = find_open_tool(asked.choice.name, board.resolution(view))
     return found.tool.id if isinstance(found, OpenTool) else NoRequiredTool(refusal_text(found))
 
 

@@ -59,6 +59,8 @@ class ChatAccess:
     forwardable_headers: Callable[[Iterable[tuple[bytes, bytes]]], Mapping[bytes, bytes]]
     """What calls may carry on in the caller's name."""
     duplicate_credential_header: Callable[[HeaderPairs], bytes | None]
+    announce_caller: Callable[[Mapping[bytes, bytes]], bool]
+    """A caller is here. Whether a server goes and lists its tools now."""
     client_address: Callable[[str, HeaderPairs], str] = lambda peer, headers: peer
     """The address that a request comes from, by the peer's and by what proxies wrote down."""
     max_body_bytes: int = 10 * 1024 * 1024
@@ -160,8 +162,8 @@ class ChatApp:
         if isinstance(asked, ChatRejection):
             return await _send_rejection(send, asked)
         own = self._access.forwardable_headers(headers)
-        if self._chat.gateway.providers.announce_caller(own):
-            await self._chat.gateway.board.wait_until_started(self._access.startup_wait_s)
+        if self._access.announce_caller(own):
+            await self._chat.calls.board.wait_until_started(self._access.startup_wait_s)
         if (why := await self._unknown_names_message(let_in)) is not None:
             return await _send_rejection(send, bad_request(why))
         authorization, address = dict(headers).get(b"authorization"), _peer_address(scope)
@@ -207,7 +209,7 @@ class ChatApp:
         """What the request names in vain. While servers are starting, a name may yet become known."""
         if self._access.unknown_names(view) is None:
             return None
-        await self._chat.gateway.board.wait_until_started(self._access.startup_wait_s)
+        await self._chat.calls.board.wait_until_started(self._access.startup_wait_s)
         return self._access.unknown_names(view)
 
     async def _send_models(self, send: "Send", named: str) -> None:

@@ -328,7 +328,9 @@ def answer_parsing_routes(gateway: Gateway) -> APIRouter:
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, told)
         settings = gateway.board.policy.declared.prompts
         model = model_facts(body.model, None, settings.models)
-        found = await analyze_answer(gateway, view, model, settings, body.query, body.text, format)
+        found = await analyze_answer(
+            gateway.prompts, gateway.calls, view, model, settings, body.query, body.text, format
+        )
         calls: list[ParsedCallInfo] = []
         spans: list[AnswerSpanInfo] = []
         broken: list[BrokenSpanInfo] = []
