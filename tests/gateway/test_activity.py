@@ -89,7 +89,9 @@ async def test_edits_of_the_file_are_recorded_by_what_they_changed_without_its_s
 
         with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(follow_file, settings, house.gateway)
+                tasks.start_soon(
+                    follow_file, settings, house.gateway.board, house.gateway.clock, house.gateway.operator
+                )
                 await recorded(1)
                 written(file, one={**command, "env": {"TOKEN": f"{SECRET}-new"}}, two={"command": "x"})
                 await recorded(2)

@@ -151,11 +151,11 @@ async def test_a_reference_is_looked_at_again_at_a_call_and_the_verdict_follows(
 async def test_an_operator_who_asks_what_does_not_fit_makes_the_board_look_again(tmp_path: Path) -> None:
     rows = board(saying(pin("${file:key}")))
     async with opened(rows, Providers({GITHUB: shelf()}), expand=expander({}, tmp_path)) as house:
-        (misfit,) = all_misfits(house.gateway)
+        (misfit,) = all_misfits(house.gateway.board)
         assert (misfit.tool, misfit.field) == (READ, "arguments.path")
         assert "nobody can call the tool" in misfit.problem
         (tmp_path / "key").write_text("/srv", "utf-8")
-        assert all_misfits(house.gateway) == ()
+        assert all_misfits(house.gateway.board) == ()
         assert house.status(READ) == "open"
 
 

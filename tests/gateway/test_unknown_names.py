@@ -112,7 +112,14 @@ async def test_an_edit_that_names_an_unknown_toolset_is_refused_until_it_is_inst
         board = house.board
         with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(follow_file, settings, house.gateway, accepted.append)
+                tasks.start_soon(
+                    follow_file,
+                    settings,
+                    house.gateway.board,
+                    house.gateway.clock,
+                    house.gateway.operator,
+                    accepted.append,
+                )
                 written(file, f"{servers}selection: {{toolsets: [dve]}}\n")
                 await house.until(lambda: CONFIG_NOTICE in board.notices)
                 assert board.notices[CONFIG_NOTICE].text.endswith(

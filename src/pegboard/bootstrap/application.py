@@ -226,12 +226,23 @@ async def open_application(
             tasks.start_soon(requirement.run, gateway.board, name="requirement of tokens")
             await visits.load()
             tasks.start_soon(visits.run, name="visits of browsers")
-            tasks.start_soon(follow_secrets, gateway, toolsets.secrets, name="secrets of toolsets")
+            tasks.start_soon(
+                follow_secrets, gateway.board, gateway.providers, toolsets.secrets, name="secrets of toolsets"
+            )
             if settings is not None:
                 accepted = partial(paths.remember_settings, directory)
                 if settings.unknown_toolsets(()):
                     accepted(settings.digest)
-                tasks.start_soon(follow_files, settings, gateway, accepted, name="configuration")
+                tasks.start_soon(
+                    follow_files,
+                    settings,
+                    gateway.board,
+                    gateway.clock,
+                    gateway.operator,
+                    gateway.providers,
+                    accepted,
+                    name="configuration",
+                )
         at_end = stack.push_async_callback
         yield Application(
             gateway, settings, directory, store.display_url, desk, toolsets, uses, at_end, store.storage, visits

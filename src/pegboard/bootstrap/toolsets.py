@@ -136,7 +136,17 @@ class ToolsetServices:
         async def label(image: str, told: "Callable[[str], None]") -> str | None:
             return await self.containers.label(image, told)
 
-        return ToolsetInstaller(gateway, self.files, Describer(self._environments), label, self.secrets, sign_ins)
+        return ToolsetInstaller(
+            gateway.board,
+            gateway.operator,
+            gateway.providers,
+            now,
+            self.files,
+            Describer(self._environments),
+            label,
+            self.secrets,
+            sign_ins,
+        )
 
 
 def _manifest_entries(folder: Path) -> "ManifestEntries | None":

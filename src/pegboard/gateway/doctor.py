@@ -40,7 +40,6 @@ from pegboard.core.resources.visibility import (
     resource_visibility,
 )
 from pegboard.gateway.board import BoardState
-from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.maintenance import UNKNOWN_NAMES
 from pegboard.gateway.resources import fits_template
 from pegboard.gateway.tickets import TicketDesk
@@ -334,14 +333,13 @@ def _resource_conflicts(board: BoardState) -> Iterator[BoardIssue]:
 _DEFINITION_KEYWORDS: Final = ("$schema", "$defs", "definitions")
 
 
-def all_misfits(gateway: Gateway) -> tuple[OverrideMisfit, ...]:
-    board = gateway.board
+def all_misfits(board: BoardState) -> tuple[OverrideMisfit, ...]:
     board.refresh_values()
     return tuple(override_misfits(board.catalogue, board.policy))
 
 
-def unfit_overrides(gateway: Gateway) -> Iterator[BoardIssue]:
-    for misfit in all_misfits(gateway):
+def unfit_overrides(board: BoardState) -> Iterator[BoardIssue]:
+    for misfit in all_misfits(board):
         row = misfit.override
         about = str(row.target if misfit.tool is None else misfit.tool)
         place = row.origin(misfit.field) if misfit.field is not None else next(iter(row.origins.values()), None)
@@ -353,9 +351,9 @@ def unfit_overrides(gateway: Gateway) -> Iterator[BoardIssue]:
         yield BoardIssue(about, what, mend, grave=False)
 
 
-def clear_pins(gateway: Gateway) -> Iterator[BoardIssue]:
+def clear_pins(board: BoardState) -> Iterator[BoardIssue]:
     """Of the store alone: in a file of their own, operators may write what they like."""
-    decided = gateway.board.policy.decisions
+    decided = board.policy.decisions
     for row in (*decided.manifest_overrides, *decided.overrides):
         for name, argument in (row.arguments or {}).items():
             for place in plaintext_secrets(name, argument):

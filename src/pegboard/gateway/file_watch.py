@@ -24,8 +24,10 @@ from pegboard.core.calls.activity import FILE_PRINCIPAL
 from pegboard.core.explain.what_if import describe_settings_changes
 from pegboard.core.model.server import Connection
 from pegboard.core.policy.policy import Policy
-from pegboard.gateway.board import Notice
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.board import BoardState, Notice
+from pegboard.gateway.operator import Operator
+from pegboard.gateway.providers import ProviderRegistry
+from pegboard.ports.providers import Clock
 
 # Following the files that `${file:path}` references stand for: a new secret counts without an edit of the settings.
 
@@ -35,29 +37,29 @@ POLL_INTERVAL_S: Final = 1.0
 RECORD_KIND: Final = "config"
 
 
-async def follow_references(settings: Settings, gateway: Gateway) -> None:
+async def follow_references(
+    settings: Settings, board: BoardState, operator: Operator, provider_registry: ProviderRegistry
+) -> None:
     """Callers' tokens are read again, and servers that use the file are started anew with what it holds now.
 
     Only names of files are ever told, never what is in them.
     """
     referenced, path = _ReferencedFiles(settings), Path(settings.file)
     while True:
-        changed = await anyio.to_thread.run_sync(referenced.changed_files, gateway.board.policy, abandon_on_cancel=True)
+        changed = await anyio.to_thread.run_sync(referenced.changed_files, board.policy, abandon_on_cancel=True)
         if changed:
             loaded = await anyio.to_thread.run_sync(load_settings_file, path)
             # What is wrong with the file itself is told by who follows that.
             if isinstance(loaded, Settings):
-                await gateway.operator.apply_settings(loaded.declared)
+                await operator.apply_settings(loaded.declared)
             using = [
-                key
-                for key, server in gateway.board.policy.servers.items()
-                if changed & referenced.files_of(server.connection)
+                key for key, server in board.policy.servers.items() if changed & referenced.files_of(server.connection)
             ]
-            again = [str(key) for key in using if gateway.providers.restart(key)]
+            again = [str(key) for key in using if provider_registry.restart(key)]
             told = f"{', '.join(sorted(file.name for file in changed))} changed, to which {path.name} refers"
             servers = f"; started anew: {', '.join(again)}" if again else ""
             log.info("%s%s.", told, servers)
-            gateway.operator.record(RECORD_KIND, None, f"{told}{servers}", FILE_PRINCIPAL)
+            operator.record(RECORD_KIND, None, f"{told}{servers}", FILE_PRINCIPAL)
         await anyio.sleep(POLL_INTERVAL_S)
 
 
@@ -101,18 +103,27 @@ CONFIG_RECORD_KIND: Final = "config"
 _MAX_SHOWN: Final = 12
 
 
-async def follow_files(settings: Settings, gateway: Gateway, accepted: Accept | None = None) -> None:
+async def follow_files(
+    settings: Settings,
+    board: BoardState,
+    clock: Clock,
+    operator: Operator,
+    provider_registry: ProviderRegistry,
+    accepted: Accept | None = None,
+) -> None:
     """The operator's file, and those that it refers to. `accepted` gets the SHA-256 of each good edit
     that names toolsets which only the store has."""
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(follow_references, settings, gateway, name="referenced files")
-        await follow_file(settings, gateway, accepted)
+        tasks.start_soon(follow_references, settings, board, operator, provider_registry, name="referenced files")
+        await follow_file(settings, board, clock, operator, accepted)
 
 
-async def follow_file(settings: Settings, gateway: Gateway, accepted: Accept | None = None) -> None:
+async def follow_file(
+    settings: Settings, board: BoardState, clock: Clock, operator: Operator, accepted: Accept | None = None
+) -> None:
     """A good edit is on the board at once; a broken one changes nothing and is told until it is mended."""
     path, digest = Path(settings.file), settings.digest
-    record, before = gateway.operator.record, settings
+    record, before = operator.record, settings
     record(
         CONFIG_RECORD_KIND, None, f"{path.name} was loaded at the start, SHA-256 {digest[:_MAX_SHOWN]}", FILE_PRINCIPAL
     )
@@ -125,12 +136,12 @@ async def follow_file(settings: Settings, gateway: Gateway, accepted: Accept | N
         if loaded.digest is not None and loaded.digest == digest:
             continue
         digest = loaded.digest or ""
-        decided = gateway.board.policy.decisions
+        decided = board.policy.decisions
         if isinstance(loaded, Settings) and (unknown := loaded.unknown_toolsets(decided.toolsets, decided.servers)):
             loaded = InvalidFile(loaded.file, unknown, loaded.digest)
         if isinstance(loaded, InvalidFile):
             text = "\n".join((f"{path} was edited and cannot be used; the last good board stays.", str(loaded)))
-            gateway.board.add_notice(Notice(CONFIG_NOTICE, text, gateway.clock()))
+            board.add_notice(Notice(CONFIG_NOTICE, text, clock()))
             log.error("%s", text)
             # A problem may quote what was written; how many there are and where the first is tells enough here.
             lines = f"problems: {len(loaded.problems)}, the first in line {loaded.problems[0].line}"
@@ -142,29 +153,29 @@ async def follow_file(settings: Settings, gateway: Gateway, accepted: Accept | N
                 "broken",
             )
             continue
-        gateway.board.remove_notice(CONFIG_NOTICE)
+        board.remove_notice(CONFIG_NOTICE)
         if accepted is not None and loaded.unknown_toolsets(()):
             # Only such a file can be refused at the next start.
             accepted(digest)
-        gateway.board.config_warnings = loaded.all_warnings
-        gateway.board.settings_locations = loaded.source
+        board.config_warnings = loaded.all_warnings
+        board.settings_locations = loaded.source
         late = _read_at_start_only(settings, loaded)
         changed = [*describe_settings_changes(before.declared, loaded.declared), *(f"{name} changed" for name in late)]
         said, before = f"{path.name}: {'; '.join(changed) or 'nothing that matters changed'}", loaded
-        if clashing := await gateway.operator.apply_settings(loaded.declared):
+        if clashing := await operator.apply_settings(loaded.declared):
             log.error("%s", "\n".join((f"{path} waits; the last good board stays.", *clashing)))
             record(CONFIG_RECORD_KIND, None, f"{said}. It waits: {' '.join(clashing)}", FILE_PRINCIPAL, "waits")
         else:
             log.info("%s was loaded again.", path)
             record(CONFIG_RECORD_KIND, None, said, FILE_PRINCIPAL)
-        for remark in gateway.board.current_warnings():
+        for remark in board.current_warnings():
             log.warning("%s", remark)
         if late:
             text = f"{path}: {' and '.join(late)} changed, and is read only when the gateway starts. Start it again."
-            gateway.board.add_notice(Notice(RESTART_NOTICE, text, gateway.clock()))
+            board.add_notice(Notice(RESTART_NOTICE, text, clock()))
             log.warning("%s", text)
         else:
-            gateway.board.remove_notice(RESTART_NOTICE)
+            board.remove_notice(RESTART_NOTICE)
 
 
 def _read_at_start_only(before: Settings, after: Settings) -> list[str]:

@@ -64,7 +64,6 @@ class Gateway:
     changes: ChangeNotifier
     pending_since: PendingSince
     unknown_names: UnknownNames
-    embeddings: EmbeddingIndex | None = None
     queries: QueryStore = field(default_factory=InMemoryQueryStore)
 
     @cached_property
@@ -166,7 +165,6 @@ async def open_gateway(
                 changes=bells,
                 pending_since=since,
                 unknown_names=unknown,
-                embeddings=meanings,
                 queries=InMemoryQueryStore() if queries is None else queries,
             )
             raised = None

@@ -11,8 +11,8 @@ from pegboard.core.decision.visibility import explain_hidden, hidden_remedy
 from pegboard.core.model.ids import PrincipalId, ToolId, parse_tool_id
 from pegboard.core.model.selection import View
 from pegboard.core.model.text import Audience
-from pegboard.gateway.gateway import Gateway
-from pegboard.ports.audit import AuditQuery, AuditRow
+from pegboard.gateway.board import BoardState
+from pegboard.ports.audit import Audit, AuditQuery, AuditRow
 
 MAX_CHILDREN: Final = 100
 _RESULT_PASSED_ON: Final = "The gateway passes a result on as it is; a page renders it when it shows it."
@@ -59,19 +59,19 @@ def timeline(row: AuditRow) -> tuple[TimelineEntry, ...]:
     )
 
 
-async def child_records(gateway: Gateway, row: AuditRow) -> Sequence[AuditRow]:
+async def child_records(audit: Audit, row: AuditRow) -> Sequence[AuditRow]:
     """What a program called, the first call first. They end before it does, so they are recorded before it is."""
     if row.kind != CALL or row.parent_id is not None:
         return ()
-    told = await gateway.audit.page_before(AuditQuery(parent=row.call_id, before=row.number, limit=MAX_CHILDREN))
+    told = await audit.page_before(AuditQuery(parent=row.call_id, before=row.number, limit=MAX_CHILDREN))
     return tuple(reversed(told.rows))
 
 
-def current_verdict(gateway: Gateway, row: AuditRow) -> CurrentVerdict | None:
+def current_verdict(board: BoardState, row: AuditRow) -> CurrentVerdict | None:
     """By the same resolver, for the same caller; what narrowed its request is not recorded, so it is not asked."""
     if row.kind not in (CALL, REFUSAL) or row.tool is None:
         return None
-    board, principal = gateway.board, PrincipalId(row.principal)
+    principal = PrincipalId(row.principal)
     version = board.policy.version
     id = parse_tool_id(row.tool)
     resolution = board.resolution(View(principal))

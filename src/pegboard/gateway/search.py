@@ -38,7 +38,7 @@ class ToolSearch:
 
     def __init__(self, board: BoardState, meanings: EmbeddingIndex | None = None) -> None:
         self._board = board
-        self._embeddings = meanings
+        self.embeddings = meanings
         self._lock = Lock()
         self._index: IncrementalIndex | None = None
 
@@ -62,15 +62,15 @@ class ToolSearch:
         return await to_thread.run_sync(work, abandon_on_cancel=True)
 
     async def _semantic_scores(self, query: str) -> "SemanticScores | None":
-        if self._embeddings is None:
+        if self.embeddings is None:
             return None
-        self._embeddings.wake()
-        return await self._embeddings.semantic_scores(query)
+        self.embeddings.wake()
+        return await self.embeddings.semantic_scores(query)
 
     def _embeddable(self, catalogue: Catalogue, policy: Policy) -> EmbeddableTools:
         with self._lock:
             listed = self._updated_index(catalogue, policy).listings
-        if self._embeddings is None or not self._embeddings.encoder.traits.is_remote:
+        if self.embeddings is None or not self.embeddings.encoder.traits.is_remote:
             return EmbeddableTools(listed, frozenset())
         judged = (self._board.verdicts(listing, policy) for listing in catalogue.listings.values())
         found = (id for verdicts in judged for id, verdict in verdicts.items() if isinstance(verdict, OpenTool))

@@ -88,6 +88,10 @@ class ToolCalls:
         """The tool that runs programs, as models are told of it; `None` where no programs are run."""
         return self._code_mode.tool(found_by)
 
+    async def is_other_program(self, ticket: str, code: str, call: ToolCall) -> bool:
+        """Whether a program of this caller waits for the ticket, and has another text."""
+        return await self._code_mode.is_other_program(ticket, code, call)
+
     async def run_program(
         self,
         call: ToolCall,

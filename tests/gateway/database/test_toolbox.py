@@ -349,12 +349,12 @@ async def test_a_source_that_must_not_be_served_is_not_unless_its_operator_insis
     async with housing(declaring(SHOP), ScriptedEngines(checked=grave)) as house:
         told = text_of(await sql(house, "read"))
         assert told == "Database 'shop' cannot be asked: postgres is a superuser. Create a role."
-        (finding,) = await database_findings(house.gateway)
+        (finding,) = await database_findings(house.gateway.databases)
         assert finding.what == "Database shop cannot be asked: postgres is a superuser. Create a role."
         assert finding.grave
     async with housing(declaring(database("shop", force=True)), ScriptedEngines(checked=grave)) as house:
         assert isinstance(await sql(house, "read"), AnnotatedSuccess)
-        (finding,) = await database_findings(house.gateway)
+        (finding,) = await database_findings(house.gateway.databases)
         assert (finding.what, finding.grave) == ("Database shop: postgres is a superuser. Create a role.", False)
 
 
@@ -376,7 +376,7 @@ async def test_a_login_that_can_read_what_is_denied_is_refused_even_with_force_a
         async with housing(declaring(database("shop", force=forced)), engines) as house:
             text = text_of(await sql(house, "read"))
             assert [engine.ran for engine in engines.made] == [[]]
-            (finding,) = [each for each in await database_findings(house.gateway) if each.grave]
+            (finding,) = [each for each in await database_findings(house.gateway.databases) if each.grave]
         assert "pegboard db role shop" in text
         assert "staff" not in text
         assert "staff" not in finding.what
@@ -407,7 +407,7 @@ async def test_a_look_at_all_sources_tells_of_each() -> None:
             ("other", CHECKED, True, ()),
             ("shop", CHECKED, True, ()),
         ]
-        assert await database_findings(house.gateway) == ()
+        assert await database_findings(house.gateway.databases) == ()
 
 
 @pytest.mark.behaviour("databases.tools_while_one_is_on", "builtins.on_the_board")

@@ -26,8 +26,9 @@ from pegboard.core.overrides.model import OverrideIndex
 from pegboard.core.policy.policy import Policy
 from pegboard.core.toolsets.preview import InstallDifferences, install_differences
 from pegboard.core.toolsets.report import LockedPart, locked_after_install, partly_described_tools
-from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.operator import SaveFailure
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.operator import Operator, SaveFailure
+from pegboard.gateway.providers import ProviderRegistry
 from pegboard.gateway.toolsets.build import make_install_command, reach_describer
 from pegboard.gateway.toolsets.files import ToolsetFiles, installed_digests, sweep_staged
 from pegboard.gateway.toolsets.reader import (
@@ -52,7 +53,7 @@ from pegboard.gateway.toolsets.reader import (
 )
 from pegboard.gateway.toolsets.secrets import ToolsetSecrets, requested_secrets
 from pegboard.ports.audit import StoreUnavailable
-from pegboard.ports.providers import DescribedTool, ReadLabel, SignIns, ToolDescriber, ToolDescriptionError
+from pegboard.ports.providers import Clock, DescribedTool, ReadLabel, SignIns, ToolDescriber, ToolDescriptionError
 from pegboard.ports.stores import SecretsUnavailable, StaleVersion
 
 if TYPE_CHECKING:
@@ -134,14 +135,20 @@ log = logging.getLogger(__name__)
 class ToolsetInstaller:
     def __init__(
         self,
-        gateway: Gateway,
+        board: BoardState,
+        operator: Operator,
+        providers: ProviderRegistry,
+        clock: Clock,
         files: ToolsetFiles,
         describe: ToolDescriber,
         label: ReadLabel,
         secrets: ToolsetSecrets,
         sign_ins: Callable[[], SignIns],
     ) -> None:
-        self._gateway = gateway
+        self._board = board
+        self._operator = operator
+        self._providers = providers
+        self._clock = clock
         self.files = files
         self._describe = describe
         self._read_label = label
@@ -157,7 +164,7 @@ class ToolsetInstaller:
         async with self._stage(wanted, step) as staged:
             looked = await self._make_preview(wanted, by, staged, step, describe=describe)
         install = await self._approved_command(wanted, looked)
-        policy = apply_command(self._gateway.board.policy, install, by, self._gateway.clock())
+        policy = apply_command(self._board.policy, install, by, self._clock())
         if isinstance(policy, CommandRejection):
             raise ImportRefusedError(policy.why)
         return replace(looked, closed_tools=self._closed_tools(install, policy))
@@ -165,7 +172,7 @@ class ToolsetInstaller:
     async def import_toolset(self, wanted: ImportRequest, by: PrincipalId, step: ImportStep) -> ImportPreview:
         """The toolset on the board, whole, or everything as it was. Raises `Unfit`, `FilesAway` and `Refused`."""
         async with self._stage(wanted, step) as staged:
-            before = self._gateway.board.policy
+            before = self._board.policy
             if wanted.version not in (None, before.version):
                 raise ImportConflictError(before.version)
             self._check_version(wanted, staged.manifest)
@@ -180,7 +187,7 @@ class ToolsetInstaller:
         self, toolset: ToolsetId, by: PrincipalId, *, keep_workspace: bool, version: int | None = None
     ) -> tuple[str, ...]:
         """Nothing of it is left; what could not be forgotten is told. Raises `Refused` and `FilesAway`."""
-        policy = self._gateway.board.policy
+        policy = self._board.policy
         asked = requested_secrets(policy).get(toolset, ())
         servers = [key for key in policy.servers if isinstance(key, ServerKey) and key.toolset == toolset]
         with anyio.CancelScope(shield=True), ExitStack() as stack:
@@ -214,7 +221,7 @@ class ToolsetInstaller:
 
     def _check_version(self, wanted: ImportRequest, manifest: "Manifest") -> None:
         """Before anything is built or run for it."""
-        there = self._gateway.board.policy.toolsets.get(manifest.id)
+        there = self._board.policy.toolsets.get(manifest.id)
         if there is not None and not wanted.allow_downgrade and is_downgrade(there.version, manifest.version):
             told = describe_downgrade(manifest.id, there.version, manifest.version)
             raise ImportRefusedError(f"{told} To go back to it, say so: --allow-downgrade")
@@ -225,7 +232,7 @@ class ToolsetInstaller:
         manifest = staged.manifest
         if wanted.digest not in (None, staged.digest):
             raise ImportRefusedError(f"{manifest.id} changed since you looked at it. Look at the differences again.")
-        policy = self._gateway.board.policy
+        policy = self._board.policy
         if (declared := policy.declared.toolsets.get(manifest.id)) is not None:
             raise ImportRefusedError(
                 f"Toolset {manifest.id!r} of {manifest.file} is declared at {declared.origin} already. "
@@ -239,7 +246,7 @@ class ToolsetInstaller:
             await anyio.to_thread.run_sync(_check_functions, staged)
             described, labelled = await anyio.to_thread.run_sync(describe_from_text, manifest, staged.folder, policy)
             missing = ()
-        origin = InstalledBy(by, self._gateway.clock())
+        origin = InstalledBy(by, self._clock())
         linked = str(wanted.source) if wanted.link else None
         brought = await anyio.to_thread.run_sync(import_origin, wanted, origin.at)
         install = make_install_command(
@@ -263,7 +270,7 @@ class ToolsetInstaller:
         from pegboard.core.review.review import preview_approvals
 
         tools = [Tool(tool, install.specs[tool]) for tool in changes.reviewed_tools]
-        return preview_approvals(tools, self._gateway.board.catalogue.tools.values(), OverrideIndex(install.overrides))
+        return preview_approvals(tools, self._board.catalogue.tools.values(), OverrideIndex(install.overrides))
 
     def _policy_with_new_paths(self, policy: Policy, manifest: "Manifest") -> Policy:
         """As if what is there lay where the new files will: that the folder has another name is no difference."""
@@ -352,7 +359,7 @@ class ToolsetInstaller:
                 await self._undo_placement()
                 raise
             await self._delete_unused_files()
-        after = self._gateway.board.policy
+        after = self._board.policy
         gone = [key for key in before.servers if key not in after.servers and key.toolset == toolset]
         unasked = {*requested_secrets(before).get(toolset, ())} - {*requested_secrets(after).get(toolset, ())}
         left = await self._delete_external(toolset, unasked, [key for key in gone if isinstance(key, ServerKey)])
@@ -371,9 +378,9 @@ class ToolsetInstaller:
 
     async def _check_unmoved(self, toolset: ToolsetId, before: Policy) -> None:
         """Without a gateway, each process has a board of its own, which does not hear what others install."""
-        if (away := await self._gateway.operator.catch_up()) is not None:
+        if (away := await self._operator.catch_up()) is not None:
             raise StoreUnavailable(away.why)
-        if installed_state(self._gateway.board.policy, toolset) != installed_state(before, toolset):
+        if installed_state(self._board.policy, toolset) != installed_state(before, toolset):
             raise ImportRefusedError(
                 f"Toolset {toolset} was imported or removed by somebody else meanwhile. Nothing was changed. Look at "
                 "the differences again."
@@ -381,31 +388,29 @@ class ToolsetInstaller:
 
     async def _approved_command(self, wanted: ImportRequest, looked: ImportPreview) -> InstallToolset:
         """With what its own tools are approved by: somebody's word, or that they look sound at first sight."""
-        key, others = ToolsetKey(looked.install.toolset.id), tuple(self._gateway.board.catalogue.tools.values())
+        key, others = ToolsetKey(looked.install.toolset.id), tuple(self._board.catalogue.tools.values())
         said = OverrideIndex(looked.install.overrides)
         seen = await anyio.to_thread.run_sync(clean_specs, key, looked.install.specs, others, said)
         return replace(looked.install, approve=approved_ids(wanted, looked), clean_tools=frozenset(seen))
 
     def _closed_tools(self, install: InstallToolset, policy: Policy) -> tuple[LockedPart, ...]:
-        return locked_after_install(self._gateway.board.catalogue, policy, install, View(), self._gateway.clock())
+        return locked_after_install(self._board.catalogue, policy, install, View(), self._clock())
 
     async def _delete_unused_files(self) -> None:
-        await anyio.to_thread.run_sync(
-            self.files.delete_all_except, installed_digests(self._gateway.board.policy.decisions)
-        )
+        await anyio.to_thread.run_sync(self.files.delete_all_except, installed_digests(self._board.policy.decisions))
 
     async def _undo_placement(self) -> None:
         """What was put in its place for nothing goes. Another process may have installed something since the board
         was last loaded, and its files must stay; where that cannot be told, all do, until the next start."""
         try:
-            await self._gateway.operator.reload()
+            await self._operator.reload()
         except Exception:  # whatever a store raises: the refusal is what is told
             log.exception("The store cannot be read, so files that nobody needs are left behind")
             return
         await self._delete_unused_files()
 
     async def _execute(self, command: InstallToolset | RemoveToolset, by: PrincipalId, version: int | None) -> None:
-        match await self._gateway.operator.execute(command, by, expecting=version):
+        match await self._operator.execute(command, by, expecting=version):
             case SaveFailure(why):
                 raise StoreUnavailable(why)
             case CommandRejection(why):
@@ -434,10 +439,10 @@ class ToolsetInstaller:
     async def _restart_users(self, toolset: ToolsetId, turned: RecordSecretChange, by: PrincipalId) -> None:
         """Here at once, and in other processes when they hear of it. That it is kept is not undone where it is not
         heard: they read it when they start next."""
-        await self._gateway.operator.execute(turned, by)
-        for key in self._gateway.board.policy.servers:
+        await self._operator.execute(turned, by)
+        for key in self._board.policy.servers:
             if key.toolset == toolset:
-                self._gateway.providers.restart(key)
+                self._providers.restart(key)
 
     async def _delete_external(
         self, toolset: ToolsetId, secrets: Iterable[str], servers: Iterable[ServerKey]

@@ -11,7 +11,8 @@ from pegboard.core.decision.status import UnsetSecret
 from pegboard.core.model.ids import ProviderKey, ToolsetId
 from pegboard.core.model.tool import OwnTools
 from pegboard.core.policy.policy import Policy
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.providers import ProviderRegistry
 from pegboard.ports.providers import Expand, ExpandForCaller, UnresolvedReference
 from pegboard.ports.stores import SecretStore, SecretsUnavailable, UnreadableSecret
 
@@ -124,17 +125,17 @@ def requested_secrets(policy: Policy) -> Mapping[ToolsetId, tuple[str, ...]]:
     return {id: own.secrets for id, own in owns if isinstance(own, OwnTools) and own.secrets}
 
 
-async def follow_secrets(gateway: Gateway, secrets: ToolsetSecrets) -> None:
+async def follow_secrets(board: BoardState, provider_registry: ProviderRegistry, secrets: ToolsetSecrets) -> None:
     """Another process may have set one, or installed what asks for others: they are read, and what uses them starts
     anew."""
-    followed = gateway.board.policy.version
-    with gateway.board.changes.subscribe() as bell:
+    followed = board.policy.version
+    with board.changes.subscribe() as bell:
         while True:
-            policy = gateway.board.policy
+            policy = board.policy
             asked = requested_secrets(policy)
             if (policy.version != followed and asked) or asked != secrets.requested:
                 for key in await _providers_with_changes(secrets, asked, policy):
-                    gateway.providers.restart(key)
+                    provider_registry.restart(key)
             followed = policy.version
             await bell.wait()
 

@@ -26,6 +26,7 @@ from pegboard.surfaces.mcp.endpoint_state import EndpointState
 from pegboard.surfaces.mcp.fast.endpoint import META_TOO_LARGE, FastPath, FastPathOutcome
 from pegboard.surfaces.mcp.fast.messages import is_too_large
 from pegboard.surfaces.mcp.fast.request_context import McpSessions
+from pegboard.surfaces.mcp.gateway_parts import McpParts
 from pegboard.surfaces.mcp.presentations.base import Presentation
 from pegboard.surfaces.mcp.presentations.registry import presentation_of
 from pegboard.surfaces.mcp.protocol import INVALID_PARAMS
@@ -40,7 +41,6 @@ from pegboard.surfaces.mcp.request_checks import (
     reject_after_body,
     send_rejection,
 )
-from pegboard.surfaces.mcp.services import McpServices
 from pegboard.surfaces.mcp.session_state import CheckedRequest
 from pegboard.surfaces.mcp.view import (
     BadOption,
@@ -76,7 +76,7 @@ class McpHttpEndpoint:
 
     def __init__(
         self,
-        services: McpServices,
+        parts: McpParts,
         door: RequestChecks | None = None,
         *,
         short: bool = True,
@@ -87,18 +87,16 @@ class McpHttpEndpoint:
 
         Only the direct presentation has a short road.
         """
-        self._services = services
+        self._parts = parts
         self._has_fast_path = short and presentation is None
         self._checks = RequestChecks() if door is None else door
-        self._authentication = (
-            BearerAuthentication(services.board, services.calls.clock) if entrance is None else entrance
-        )
-        self._revocations = RevocationWatcher(services.board, self._authentication.token_index)
+        self._authentication = BearerAuthentication(parts.board, parts.calls.clock) if entrance is None else entrance
+        self._revocations = RevocationWatcher(parts.board, self._authentication.token_index)
         self._presentation = presentation
-        self._state = EndpointState(services.board, services.calls.call, presentation)
+        self._state = EndpointState(parts.board, parts.calls.call, presentation)
         self._sessions = McpSessions(self._checks.session_idle_s, self._checks.max_sessions)
         self._fast_path = FastPath(
-            services,
+            parts,
             self._state,
             self._sessions,
             self._checks,
@@ -137,7 +135,7 @@ class McpHttpEndpoint:
                     make = await to_thread.run_sync(load_sdk)
                     if self._tasks is None:
                         raise RuntimeError("This endpoint serves only inside running().")
-                    sdk = make(self._services, self._checks, self._state, self._sessions, self._presentation)
+                    sdk = make(self._parts, self._checks, self._state, self._sessions, self._presentation)
                     await self._tasks.start(self._run_sdk, sdk, name="SDK")
                     self._sdk = sdk
         return self._sdk
@@ -165,7 +163,7 @@ class McpHttpEndpoint:
         if scope["type"] != "http":
             raise RuntimeError(f"This endpoint serves HTTP requests only, and this is {scope['type']!r}.")
         short = self._has_fast_path and scope["method"] == "POST"
-        if short and scope["query_string"] and accepts_base_url_in_query(self._services.board.policy):
+        if short and scope["query_string"] and accepts_base_url_in_query(self._parts.board.policy):
             short = False
         way = await self._fast_path.handle_asgi(scope, receive, send, toolset) if short else FastPathOutcome.NOT_TAKEN
         if way is FastPathOutcome.SERVED:
@@ -207,7 +205,7 @@ class McpHttpEndpoint:
             return await self._send_rejection(receive, send, known, view)
         if (
             len(known) != len(headers)
-            and (name := duplicate_credential_header(self._services.board.policy, headers)) is not None
+            and (name := duplicate_credential_header(self._parts.board.policy, headers)) is not None
         ):
             return await send_rejection(send, duplicate_header_rejection(name))
         version = known[VERSION_HEADER].decode("latin-1") if VERSION_HEADER in known else None
@@ -222,9 +220,9 @@ class McpHttpEndpoint:
         if is_too_large(body):
             return await send_rejection(send, META_TOO_LARGE)
         own = self._authentication.forwardable_headers(headers)
-        copy_base_url_to_headers(self._services.board.policy, scope["query_string"], own)
-        if method == "POST" and self._services.providers.announce_caller(own):
-            await self._services.board.wait_until_started(self._checks.startup_wait_s)
+        copy_base_url_to_headers(self._parts.board.policy, scope["query_string"], own)
+        if method == "POST" and self._parts.providers.announce_caller(own):
+            await self._parts.board.wait_until_started(self._checks.startup_wait_s)
         if toolset is not None:
             if (
                 why := await self._unknown_names_message(
@@ -270,17 +268,17 @@ class McpHttpEndpoint:
         view = view_of(headers, query, principal)
         if isinstance(view, BadOption):
             return HttpRejection(400, view.why, INVALID_PARAMS)
-        why = explain_bad_credentials(self._services.board.policy, known, query)
+        why = explain_bad_credentials(self._parts.board.policy, known, query)
         return view if why is None else HttpRejection(400, why, INVALID_PARAMS)
 
     async def _unknown_names_message(
         self, view: View, told: Callable[[Resolution], str | None] = explain_unknown_names
     ) -> str | None:
         """What the request names in vain. While servers are starting, a name may yet become known."""
-        board = self._services.board
+        board = self._parts.board
         if told(board.resolution(view)) is None:
             return None
-        await self._services.board.wait_until_started(self._checks.startup_wait_s)
+        await self._parts.board.wait_until_started(self._checks.startup_wait_s)
         return told(board.resolution(view))
 
     def _with_write_timeout(self, send: "Send", gone: anyio.Event) -> "Send":
@@ -337,7 +335,7 @@ class McpPaths:
 
     def __init__(
         self,
-        services: McpServices,
+        parts: McpParts,
         door: RequestChecks | None = None,
         *,
         key: Callable[[], bytes] | None = None,
@@ -347,13 +345,13 @@ class McpPaths:
         """What clients keep for themselves is signed with the `key`."""
         door = RequestChecks() if door is None else door
         # One entrance, so that whoever guesses tokens has as many guesses at all paths together as at one.
-        self.authentication: Final = BearerAuthentication(services.board, services.calls.clock, attempts, uses)
+        self.authentication: Final = BearerAuthentication(parts.board, parts.calls.clock, attempts, uses)
         self._checks = door
         # Once, at the start: the short road is laid to one of them.
-        self._default_presentation = services.board.policy.declared.presentation.presentation
+        self._default_presentation = parts.board.policy.declared.presentation.presentation
         self._endpoints: Mapping[PresentationMode, McpHttpEndpoint] = {
             presented: McpHttpEndpoint(
-                services, door, entrance=self.authentication, presentation=presentation_of(presented, services, key=key)
+                parts, door, entrance=self.authentication, presentation=presentation_of(presented, parts, key=key)
             )
             for presented in {**dict.fromkeys(PRESENTATION_PATHS.values()), self._default_presentation: None}
         }

@@ -50,9 +50,9 @@ from pegboard.core.resources.requests import (
 from pegboard.core.resources.visibility import ResourceView
 from pegboard.gateway.board import BoardState
 from pegboard.gateway.resources import ClientSubscriptions, ResourceFollower, ResourceReadAnswer
+from pegboard.surfaces.mcp.gateway_parts import McpParts
 from pegboard.surfaces.mcp.presentations.direct import PAGE_SIZE
 from pegboard.surfaces.mcp.results import ACTUAL_RESULT, BadCursor
-from pegboard.surfaces.mcp.services import McpServices
 from pegboard.surfaces.mcp.session import SessionPeer, capabilities_of, open_notification_queue, progress_reporter
 from pegboard.surfaces.mcp.session_state import NO_LOGS, RequestScope, cancel_when
 from pegboard.surfaces.mcp.wire import MAX_DEPTH, is_deeper_than, sanitize_object, sanitize_text
@@ -225,16 +225,16 @@ FOLLOW_TIMEOUT_S: Final = 5.0
 class ResourceHandlers:
     def __init__(
         self,
-        services: McpServices,
+        parts: McpParts,
         current: Callable[[], RequestScope],
         listed: Callable[[RequestScope, ResourceListKind], None],
         ready: anyio.Event | None = None,
     ) -> None:
         """`listed` is told which list a client has just seen; until `ready`, every request waits."""
-        self.lists: Final = ResourceLists(services.board)
-        self.followers: Final = Followers(services.subscriptions)
+        self.lists: Final = ResourceLists(parts.board)
+        self.followers: Final = Followers(parts.subscriptions)
         self._ready = ready
-        self._reader = services.resources
+        self._reader = parts.resources
         self._current_request = current
         self._record_listed = listed
 

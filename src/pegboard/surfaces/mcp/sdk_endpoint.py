@@ -18,12 +18,12 @@ from pegboard.core.model.selection import View
 from pegboard.surfaces.mcp.endpoint_state import EndpointState
 from pegboard.surfaces.mcp.errors import explain_sdk_rejections, json_instead_of_sse
 from pegboard.surfaces.mcp.fast.request_context import McpSessions
+from pegboard.surfaces.mcp.gateway_parts import McpParts
 from pegboard.surfaces.mcp.notifications import serve_get_stream
 from pegboard.surfaces.mcp.presentations.base import Presentation
 from pegboard.surfaces.mcp.protocol import INTERNAL_ERROR
 from pegboard.surfaces.mcp.request_checks import HttpRejection, RequestChecks, is_modern, is_sdk_header, send_rejection
 from pegboard.surfaces.mcp.server import GatewayMcpServer
-from pegboard.surfaces.mcp.services import McpServices
 from pegboard.surfaces.mcp.session_state import CURRENT_REQUEST, CheckedRequest, RequestScope
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class SdkEndpoint:
 
     def __init__(
         self,
-        services: McpServices,
+        parts: McpParts,
         door: RequestChecks,
         state: EndpointState,
         sessions: McpSessions,
@@ -59,7 +59,7 @@ class SdkEndpoint:
     ) -> None:
         self._checks = door
         self._sessions = sessions
-        self.server: Final = GatewayMcpServer(services, presentation=presentation, state=state)
+        self.server: Final = GatewayMcpServer(parts, presentation=presentation, state=state)
         self._manager = StreamableHTTPSessionManager(
             self.server.server,
             session_idle_timeout=door.session_idle_s,

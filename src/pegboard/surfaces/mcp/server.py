@@ -37,6 +37,7 @@ from pegboard.gateway.resources import ResourceFollower
 from pegboard.surfaces.mcp.calls import SdkCalls
 from pegboard.surfaces.mcp.endpoint_state import INTERNAL_ERROR_MESSAGE, SERVER_NAME, TOOL_LIST, EndpointState
 from pegboard.surfaces.mcp.errors import explain_bad_params, explain_request_error
+from pegboard.surfaces.mcp.gateway_parts import McpParts
 from pegboard.surfaces.mcp.input_rounds import PendingInputCalls
 from pegboard.surfaces.mcp.notifications import events_of, granted_filter, notifications_of, send_without_request
 from pegboard.surfaces.mcp.presentations.base import (
@@ -57,7 +58,6 @@ from pegboard.surfaces.mcp.resources import (
     is_modern,
 )
 from pegboard.surfaces.mcp.results import ACTUAL_RESULT, ActualResult, BadCursor, with_envelope
-from pegboard.surfaces.mcp.services import McpServices
 from pegboard.surfaces.mcp.session_state import (
     CURRENT_REQUEST,
     ListFingerprints,
@@ -93,7 +93,7 @@ class GatewayMcpServer:
 
     def __init__(
         self,
-        services: McpServices,
+        parts: McpParts,
         view: View | None = None,
         ready: anyio.Event | None = None,
         presentation: Presentation | None = None,
@@ -105,15 +105,15 @@ class GatewayMcpServer:
         Without a `presentation`, every tool is shown as itself. `told` is what every client should know besides. The
         `state` is shared with what serves the same clients without the SDK.
         """
-        self.state: Final = EndpointState(services.board, services.calls.call, presentation) if state is None else state
+        self.state: Final = EndpointState(parts.board, parts.calls.call, presentation) if state is None else state
         self._presentation: Presentation = self.state.direct if presentation is None else presentation
         self._per_conversation = presentation if isinstance(presentation, PerConversation) else None
-        self._services = services
-        self._calls = SdkCalls(services.calls.clock, self.state.log_levels, self.state.execute)
+        self._parts = parts
+        self._calls = SdkCalls(parts.calls.clock, self.state.log_levels, self.state.execute)
         self._default_request = RequestScope(View() if view is None else view)
         self._ready = ready
         self._listener_count = 0
-        self.resources: Final = ResourceHandlers(services, self._current_request, self._record_listed, ready)
+        self.resources: Final = ResourceHandlers(parts, self._current_request, self._record_listed, ready)
         self.server: Final = _SdkServer(
             SERVER_NAME,
             version=__version__,
@@ -150,10 +150,8 @@ class GatewayMcpServer:
             conversation = SessionConversation(exchange.session or "")
         marks_now = partial(self._fingerprints, exchange.view, self._presentation_for(conversation))
         if self._per_conversation is None:
-            return watch_lists(self._services.board, marks_now, told)
-        return watch_lists(
-            self._services.board, marks_now, told, partial(self._per_conversation.subscribe, conversation)
-        )
+            return watch_lists(self._parts.board, marks_now, told)
+        return watch_lists(self._parts.board, marks_now, told, partial(self._per_conversation.subscribe, conversation))
 
     def _fingerprints(self, view: View, shown: Presentation) -> ListFingerprints:
         sheets = self.resources.lists.lists_for(view)
@@ -235,7 +233,7 @@ class GatewayMcpServer:
             result = meant.to_result(await self._calls.execute(ctx, meant.call, exchange, meant.presentation))
         else:
             call = self._calls.build_call(ctx, params, exchange, meant.presentation)
-            result = meant.to_result(await self._services.calls.answer_and_record(call, meant.tool, meant.answer))
+            result = meant.to_result(await self._parts.calls.answer_and_record(call, meant.tool, meant.answer))
         ACTUAL_RESULT.get().result = result
         return CallToolResult(content=[])
 
@@ -267,7 +265,7 @@ class GatewayMcpServer:
         self._listener_count += 1
         try:
             watching = self.watch_lists(exchange, self._conversation(ctx, exchange))
-            with watching as watch, self._services.subscriptions.open_follower() as follower:
+            with watching as watch, self._parts.subscriptions.open_follower() as follower:
                 uris = await follow_resources(follower, params.notifications.resource_subscriptions, exchange.view)
                 wanted = granted_filter(params.notifications, uris)
                 told = SubscriptionsAcknowledgedNotificationParams(notifications=wanted, _meta=stamp)

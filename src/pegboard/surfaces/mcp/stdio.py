@@ -33,10 +33,10 @@ from pydantic import ValidationError
 
 from pegboard.core.json.values import MAX_VALUES
 from pegboard.core.model.selection import View
+from pegboard.surfaces.mcp.gateway_parts import McpParts
 from pegboard.surfaces.mcp.presentations.base import Presentation
 from pegboard.surfaces.mcp.request_checks import find_excess
 from pegboard.surfaces.mcp.server import GatewayMcpServer
-from pegboard.surfaces.mcp.services import McpServices
 from pegboard.surfaces.mcp.wire import UnreadableJson, describe_unreadable, parse_strict_json
 
 # Messages of a pipe: one JSON-RPC message a line. A line that is none is answered, not passed over in silence.
@@ -154,14 +154,14 @@ DRAIN_TIMEOUT_S: Final = 1.0
 """Seconds in which requests sent just before the input ended are still answered, and answers still written."""
 CHUNK_BYTES: Final = 65_536
 
-ChoosePresentation: TypeAlias = Callable[[McpServices, anyio.Event], Presentation | None]
+ChoosePresentation: TypeAlias = Callable[[McpParts, anyio.Event], Presentation | None]
 """Makes the presentation of a gateway that is not all there before the event."""
 
 log = logging.getLogger(__name__)
 
 
 async def serve_stdio(
-    services: McpServices,
+    parts: McpParts,
     *,
     view: View | None = None,
     settle: float = STARTUP_WAIT_S,
@@ -172,11 +172,11 @@ async def serve_stdio(
 
     `told` is what is wrong, for the client's model: it goes with the instructions."""
     with _private_pipes() as (source, sink):
-        await serve_pipes(services, source, sink, view=view, settle=settle, present=present, told=told)
+        await serve_pipes(parts, source, sink, view=view, settle=settle, present=present, told=told)
 
 
 async def serve_pipes(
-    services: McpServices,
+    parts: McpParts,
     source: int,
     sink: int,
     *,
@@ -186,13 +186,13 @@ async def serve_pipes(
     told: str | None = None,
 ) -> None:
     ready = anyio.Event()
-    server = GatewayMcpServer(services, view, ready, None if present is None else present(services, ready), told).server
+    server = GatewayMcpServer(parts, view, ready, None if present is None else present(parts, ready), told).server
     unanswered = UnansweredRequests()
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
 
     async def wait_for_servers() -> None:
-        await services.board.wait_until_started(settle)
+        await parts.board.wait_until_started(settle)
         ready.set()
 
     with to_server, from_client, to_client, from_server, to_client.clone() as complaints:

@@ -22,9 +22,11 @@ from pegboard.core.model.references import closest_names
 from pegboard.core.model.selection import View
 from pegboard.core.presentations.code import SEARCH_HINT
 from pegboard.core.presentations.costs import SEARCH_TOOLS, compute_savings, presentation_costs
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.board import BoardState
 from pegboard.gateway.record_details import child_records, current_verdict, timeline
-from pegboard.ports.audit import ActivityGroup, AuditQuery, OlderPage, TimeBuckets
+from pegboard.gateway.tool_calls import ToolCalls
+from pegboard.ports.audit import ActivityGroup, Audit, AuditQuery, OlderPage, TimeBuckets
+from pegboard.ports.providers import Clock
 from pegboard.surfaces.rest.activity_schemas import (
     ActivityRecord,
     ActivityRecordDetail,
@@ -91,7 +93,7 @@ class ActivityPageFilter(ActivityFilter):
     limit: Annotated[int, Field(ge=1, le=1000)] = 100
 
 
-def to_audit_query(gateway: Gateway, asked: ActivityFilter, before: int | None = None, limit: int = 100) -> AuditQuery:
+def to_audit_query(board: BoardState, asked: ActivityFilter, before: int | None = None, limit: int = 100) -> AuditQuery:
     since, until = asked.since, asked.until
     if since is not None and until is not None and since >= until:
         raise ProblemError(
@@ -103,7 +105,7 @@ def to_audit_query(gateway: Gateway, asked: ActivityFilter, before: int | None =
     return AuditQuery(
         tool=asked.tool if by_id else None,
         name=None if by_id else asked.tool,
-        server=None if asked.server is None else _server_key(gateway, asked.server),
+        server=None if asked.server is None else _server_key(board, asked.server),
         principal=asked.principal,
         client=asked.client,
         kind=asked.kind,
@@ -127,10 +129,10 @@ def _check_known(what: str, said: str | None, known: Sequence[str]) -> None:
         raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, told)
 
 
-def _server_key(gateway: Gateway, name: str) -> str:
+def _server_key(board: BoardState, name: str) -> str:
     """One that is gone has its records still, under its key."""
     key = parse_server_key(name)
-    return str(key) if isinstance(key, ServerKey) else str(find_provider(gateway, name))
+    return str(key) if isinstance(key, ServerKey) else str(find_provider(board, name))
 
 
 def _format_time(at: datetime) -> str:
@@ -166,15 +168,14 @@ class LatestActivityResponse(TypedDict):
     latest: int
 
 
-def activity_routes(gateway: Gateway) -> APIRouter:
+def activity_routes(board: BoardState, audit: Audit) -> APIRouter:
     routes = make_router("activity")
-    audit = gateway.audit
 
     @routes.get("/activity")
     async def list_activity(asked: Annotated[ActivityQuery, Query()]) -> ActivityResponse:
         """The newest first. `next` is what to send as `before` for the page that follows; `null` when none does. Where
         little fits among many records, a page may hold fewer than asked for, or none, and there is a next one."""
-        told = await audit.page_before(to_audit_query(gateway, asked, asked.before))
+        told = await audit.page_before(to_audit_query(board, asked, asked.before))
         return {"activity": [activity_record(row) for row in told.rows], "next": told.before}
 
     @routes.get("/activity/latest")
@@ -186,7 +187,7 @@ def activity_routes(gateway: Gateway) -> APIRouter:
     async def activity_after(asked: Annotated[ActivityAfterQuery, Query()]) -> ActivityAfterResponse:
         """In the order of writing, each record once: ask again with the `after` of the answer. With `wait`, the answer
         waits so many seconds for something to tell."""
-        told = await audit.page_after(to_audit_query(gateway, asked, None), asked.after, asked.wait)
+        told = await audit.page_after(to_audit_query(board, asked, None), asked.after, asked.wait)
         return {"activity": [activity_record(row) for row in told.rows], "after": told.after}
 
     @routes.get("/activity/{number}")
@@ -199,8 +200,8 @@ def activity_routes(gateway: Gateway) -> APIRouter:
         return {
             **activity_record(row),
             "timeline": [timeline_part(lap) for lap in timeline(row)],
-            "children": [activity_record(each) for each in await child_records(gateway, row)],
-            "resolvedNow": current_verdict_info(current_verdict(gateway, row), row.policy_version),
+            "children": [activity_record(each) for each in await child_records(audit, row)],
+            "resolvedNow": current_verdict_info(current_verdict(board, row), row.policy_version),
         }
 
     return routes
@@ -225,19 +226,18 @@ class ActivityRankQuery(ActivityFilter):
     after: Annotated[int, Field(ge=0, le=1_000_000, description="The `next` of an answer.")] = 0
 
 
-def activity_sum_routes(gateway: Gateway) -> APIRouter:
+def activity_sum_routes(board: BoardState, clock: Clock, audit: Audit, tool_calls: ToolCalls) -> APIRouter:
     routes = make_router("activity")
-    board, audit = gateway.board, gateway.audit
 
     @routes.get("/activity/summary")
     async def summarise_activity(asked: Annotated[ActivitySummaryQuery, Query()]) -> ActivitySummaryResponse:
         """Calls and refusals by buckets of equal length: how many, how they ended, how long they took, what they
         weighed; and the tokens that were saved, with the parts of the sum. `complete` is false where more was called
         in that time than is looked at: then the latest 200,000 records are told of."""
-        stretches = _time_buckets(asked, gateway.clock())
-        summary = await audit.totals(to_audit_query(gateway, asked), stretches, SEARCH_TOOLS)
+        stretches = _time_buckets(asked, clock())
+        summary = await audit.totals(to_audit_query(board, asked), stretches, SEARCH_TOOLS)
         resolution, policy = board.resolution(View()), board.policy
-        counted = await to_thread.run_sync(presentation_costs, resolution, policy, gateway.code_mode.tool(SEARCH_HINT))
+        counted = await to_thread.run_sync(presentation_costs, resolution, policy, tool_calls.program_tool(SEARCH_HINT))
         turns = {name: (each.count, each.found_tokens) for name, each in summary.turns.items()}
         return {
             "since": iso_time(stretches.since),
@@ -265,7 +265,7 @@ def activity_sum_routes(gateway: Gateway) -> APIRouter:
         return await _shares(asked, ActivityGroup.SERVER)
 
     async def _shares(asked: ActivityRankQuery, whose: ActivityGroup) -> ActivitySharesResponse:
-        query = to_audit_query(gateway, _with_since(asked, gateway.clock()), limit=asked.limit)
+        query = to_audit_query(board, _with_since(asked, clock()), limit=asked.limit)
         told = await audit.breakdown(query, whose, asked.after)
         return {
             "shares": [activity_share_info(share) for share in told.shares],
@@ -308,7 +308,7 @@ class ActivityExportQuery(ActivityFilter):
     before: Annotated[int, Field(ge=0, lt=2**63)] | None = None
 
 
-def activity_export_routes(gateway: Gateway) -> APIRouter:
+def activity_export_routes(board: BoardState, audit: Audit) -> APIRouter:
     routes = make_router("activity")
 
     @routes.get(
@@ -319,13 +319,13 @@ def activity_export_routes(gateway: Gateway) -> APIRouter:
     async def export_activity(asked: Annotated[ActivityExportQuery, Query()]) -> StreamingResponse:
         """What the list tells, in one answer, the newest first: a JSON object a line, or CSV with a first line of
         names, in which no text begins as a formula does."""
-        query = to_audit_query(gateway, asked, asked.before, min(asked.limit, PAGE_SIZE))
+        query = to_audit_query(board, asked, asked.before, min(asked.limit, PAGE_SIZE))
         # The first page before anything is sent: a store that is away is told as a problem.
-        first = await gateway.audit.page_before(query)
+        first = await audit.page_before(query)
         written = _to_json_lines if asked.format == "jsonl" else _to_csv_rows
         head = "" if asked.format == "jsonl" else _csv_row(COLUMNS)
         return StreamingResponse(
-            _stream_parts(gateway, query, first, asked.limit, written, head),
+            _stream_parts(audit, query, first, asked.limit, written, head),
             media_type=_MEDIA_TYPES[asked.format],
             headers={"content-disposition": f'attachment; filename="activity.{asked.format}"'},
         )
@@ -334,7 +334,7 @@ def activity_export_routes(gateway: Gateway) -> APIRouter:
 
 
 async def _stream_parts(
-    gateway: Gateway,
+    audit: Audit,
     query: AuditQuery,
     page: OlderPage,
     left: int,
@@ -349,7 +349,7 @@ async def _stream_parts(
         left -= len(page.rows)
         if page.before is None or left <= 0:
             return
-        page = await gateway.audit.page_before(replace(query, before=page.before, limit=min(left, PAGE_SIZE)))
+        page = await audit.page_before(replace(query, before=page.before, limit=min(left, PAGE_SIZE)))
 
 
 def _to_json_lines(records: list[ActivityRecord]) -> str:

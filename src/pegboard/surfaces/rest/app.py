@@ -196,47 +196,68 @@ def build_api(
     app.openapi = _document  # type: ignore[method-assign]  # as the framework documents it
     app.router.route_class = JsonRoute
     register_problem_handlers(app)
-    app.include_router(board_routes(gateway), prefix=API_PREFIX)
-    app.include_router(tool_card_routes(gateway), prefix=API_PREFIX)
-    app.include_router(event_routes(gateway), prefix=API_PREFIX)
+    app.include_router(board_routes(gateway.board, gateway.dashboards), prefix=API_PREFIX)
+    app.include_router(tool_card_routes(gateway.board, gateway.dashboards), prefix=API_PREFIX)
+    app.include_router(event_routes(gateway.changes), prefix=API_PREFIX)
     trials = ServerTrials(gateway.provider_for, gateway.clock, lambda key: sign_ins().sign_out(key))
-    app.include_router(server_source_routes(gateway), prefix=API_PREFIX)
-    app.include_router(server_trial_routes(gateway, trials), prefix=API_PREFIX)
-    app.include_router(server_routes(gateway, sign_ins, trials), prefix=API_PREFIX)
-    app.include_router(server_detail_routes(gateway), prefix=API_PREFIX)
-    app.include_router(setting_routes(gateway, about), prefix=API_PREFIX)
-    app.include_router(setting_change_routes(gateway), prefix=API_PREFIX)
-    app.include_router(first_run_routes(gateway, about), prefix=API_PREFIX)
-    app.include_router(policy_routes(gateway), prefix=API_PREFIX)
-    app.include_router(stored_row_routes(gateway), prefix=API_PREFIX)
-    app.include_router(decision_routes(gateway), prefix=API_PREFIX)
-    app.include_router(toolset_routes(gateway, installer), prefix=API_PREFIX)
-    app.include_router(choice_routes(gateway), prefix=API_PREFIX)
-    app.include_router(sign_in_routes(gateway, sign_ins), prefix=API_PREFIX)
-    app.include_router(tool_routes(gateway, installer), prefix=API_PREFIX)
-    app.include_router(tool_history_routes(gateway), prefix=API_PREFIX)
-    app.include_router(search_routes(gateway), prefix=API_PREFIX)
-    app.include_router(playground_routes(gateway), prefix=API_PREFIX)
-    app.include_router(search_query_routes(gateway), prefix=API_PREFIX)
-    app.include_router(presentation_routes(gateway), prefix=API_PREFIX)
-    app.include_router(prompt_routes(gateway), prefix=API_PREFIX)
-    app.include_router(answer_parsing_routes(gateway), prefix=API_PREFIX)
-    app.include_router(program_routes(gateway), prefix=API_PREFIX)
-    app.include_router(database_routes(gateway), prefix=API_PREFIX)
-    app.include_router(switch_routes(gateway), prefix=API_PREFIX)
-    app.include_router(approval_routes(gateway), prefix=API_PREFIX)
-    app.include_router(quarantine_routes(gateway), prefix=API_PREFIX)
-    app.include_router(override_preview_routes(gateway), prefix=API_PREFIX)
-    app.include_router(override_routes(gateway, installer), prefix=API_PREFIX)
-    app.include_router(diff_routes(gateway), prefix=API_PREFIX)
-    app.include_router(activity_sum_routes(gateway), prefix=API_PREFIX)
-    app.include_router(activity_export_routes(gateway), prefix=API_PREFIX)
-    app.include_router(activity_routes(gateway), prefix=API_PREFIX)
-    app.include_router(ticket_routes(gateway), prefix=API_PREFIX)
+    app.include_router(server_source_routes(gateway.board), prefix=API_PREFIX)
+    app.include_router(server_trial_routes(gateway.board, gateway.clock, trials), prefix=API_PREFIX)
+    app.include_router(
+        server_routes(
+            gateway.board, gateway.clock, gateway.operator, gateway.providers, gateway.unknown_names, sign_ins, trials
+        ),
+        prefix=API_PREFIX,
+    )
+    app.include_router(server_detail_routes(gateway.board, gateway.operator, gateway.providers), prefix=API_PREFIX)
+    app.include_router(setting_routes(gateway.board, gateway.audit, about), prefix=API_PREFIX)
+    app.include_router(setting_change_routes(gateway.board, gateway.operator), prefix=API_PREFIX)
+    app.include_router(first_run_routes(gateway.board, gateway.audit, about), prefix=API_PREFIX)
+    app.include_router(
+        policy_routes(gateway.board, gateway.clock, gateway.operator, gateway.value_checker), prefix=API_PREFIX
+    )
+    app.include_router(stored_row_routes(gateway.board, gateway.operator), prefix=API_PREFIX)
+    app.include_router(decision_routes(gateway.board, gateway.audit), prefix=API_PREFIX)
+    app.include_router(toolset_routes(gateway.board, gateway.operator, installer), prefix=API_PREFIX)
+    app.include_router(choice_routes(gateway.board, gateway.clock, gateway.operator), prefix=API_PREFIX)
+    app.include_router(sign_in_routes(gateway.board, gateway.operator, gateway.providers, sign_ins), prefix=API_PREFIX)
+    app.include_router(
+        tool_routes(gateway.board, gateway.clock, gateway.calls, gateway.prompts, gateway.unknown_names, installer),
+        prefix=API_PREFIX,
+    )
+    app.include_router(tool_history_routes(gateway.board, gateway.audit), prefix=API_PREFIX)
+    app.include_router(search_routes(gateway.board, gateway.search), prefix=API_PREFIX)
+    app.include_router(playground_routes(gateway.board, gateway.search), prefix=API_PREFIX)
+    app.include_router(
+        search_query_routes(gateway.board, gateway.clock, gateway.search, gateway.changes, gateway.queries),
+        prefix=API_PREFIX,
+    )
+    app.include_router(presentation_routes(gateway.board, gateway.calls), prefix=API_PREFIX)
+    app.include_router(prompt_routes(gateway.board, gateway.prompts), prefix=API_PREFIX)
+    app.include_router(answer_parsing_routes(gateway.board, gateway.calls, gateway.prompts), prefix=API_PREFIX)
+    app.include_router(program_routes(gateway.board, gateway.clock, gateway.calls), prefix=API_PREFIX)
+    app.include_router(database_routes(gateway.board, gateway.operator, gateway.databases), prefix=API_PREFIX)
+    app.include_router(switch_routes(gateway.board, gateway.operator), prefix=API_PREFIX)
+    app.include_router(approval_routes(gateway.board, gateway.operator, gateway.pending_since), prefix=API_PREFIX)
+    app.include_router(
+        quarantine_routes(gateway.board, gateway.clock, gateway.operator, gateway.provider_for), prefix=API_PREFIX
+    )
+    app.include_router(override_preview_routes(gateway.board, gateway.clock, gateway.value_checker), prefix=API_PREFIX)
+    app.include_router(override_routes(gateway.board, gateway.clock, gateway.operator, installer), prefix=API_PREFIX)
+    app.include_router(diff_routes(gateway.board, gateway.value_checker), prefix=API_PREFIX)
+    app.include_router(
+        activity_sum_routes(gateway.board, gateway.clock, gateway.audit, gateway.calls), prefix=API_PREFIX
+    )
+    app.include_router(activity_export_routes(gateway.board, gateway.audit), prefix=API_PREFIX)
+    app.include_router(activity_routes(gateway.board, gateway.audit), prefix=API_PREFIX)
+    app.include_router(
+        ticket_routes(gateway.board, gateway.clock, gateway.operator, gateway.tickets), prefix=API_PREFIX
+    )
     desk = reception or OperatorAuthentication(TokenIndex(gateway.board, b""))
     app.include_router(session_routes(desk), prefix=API_PREFIX)
-    app.include_router(token_routes(gateway, desk.tokens.usage), prefix=API_PREFIX)
-    app.include_router(principal_routes(gateway), prefix=API_PREFIX)
+    app.include_router(
+        token_routes(gateway.board, gateway.clock, gateway.operator, desk.tokens.usage), prefix=API_PREFIX
+    )
+    app.include_router(principal_routes(gateway.board, gateway.clock, gateway.operator), prefix=API_PREFIX)
 
     @app.get(f"{API_PREFIX}/status", tags=["board"], responses=PROBLEM_RESPONSES)
     async def show_status() -> StatusResponse:
@@ -271,9 +292,9 @@ def build_api(
         found = (
             *diagnose(gateway.board, running=about.endpoint is not None),
             *await pending_ticket_findings(gateway.tickets),
-            *unfit_overrides(gateway),
-            *clear_pins(gateway),
-            *await database_findings(gateway),
+            *unfit_overrides(gateway.board),
+            *clear_pins(gateway.board),
+            *await database_findings(gateway.databases),
         )
         return {"findings": [{"subject": f.subject, "what": f.what, "mend": f.mend, "grave": f.grave} for f in found]}
 

@@ -29,7 +29,9 @@ from pegboard.core.review.review import (
     review_tool,
     sort_oldest_first,
 )
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.approvals import PendingSince
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.operator import Operator
 from pegboard.surfaces.rest.commands import IfMatchVersion, run_command
 from pegboard.surfaces.rest.requests import ApprovalsBody, BlockBody, Name
 from pegboard.surfaces.rest.responses import (
@@ -56,9 +58,8 @@ from pegboard.surfaces.rest.servers import find_provider
 from pegboard.surfaces.rest.tools import find_tool
 
 
-def approval_routes(gateway: Gateway) -> APIRouter:
+def approval_routes(board: BoardState, operator: Operator, pending_since: PendingSince) -> APIRouter:
     routes = make_router("approvals")
-    board = gateway.board
 
     async def find_waiting(server: ProviderKey | None = None) -> tuple[PendingApproval, ...]:
         return await anyio.to_thread.run_sync(
@@ -69,7 +70,7 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         # Thousands may be named at once, and to look one up by anything but its id takes as long as the board is.
         if isinstance(id := parse_tool_id(text), ToolId) and id in board.catalogue.tools:
             return id
-        return find_tool(gateway, text, board.resolution(View()))
+        return find_tool(board, text, board.resolution(View()))
 
     def approve_command(tool: ToolId, read: str) -> ApproveTool:
         return ApproveTool(tool, board.catalogue.tools[tool].spec, Fingerprint(read))
@@ -83,9 +84,9 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         server: Annotated[Name | None, Query()] = None, limit: LimitParam = MAX_PAGE_SIZE, after: AfterParam = None
     ) -> Response:
         """What waits for a person, with what the scanner says of it, in pages; and what a person has blocked."""
-        key = None if server is None else find_provider(gateway, server)
+        key = None if server is None else find_provider(board, server)
         resolution, catalogue, policy = board.resolution(View()), board.catalogue, board.policy
-        since = await gateway.pending_since.since()
+        since = await pending_since.since()
         return await anyio.to_thread.run_sync(
             _approvals_response, resolution, catalogue, policy, since, key, limit, after
         )
@@ -97,7 +98,7 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         one, everything, policy = board.catalogue.tools[id], tuple(board.catalogue.tools.values()), board.policy
         whole = full_tool_info(one, board.resolution(View()), policy)
         read = await anyio.to_thread.run_sync(review_tool, one, policy, everything)
-        since = None if read.approval_state is ApprovalState.APPROVED else (await gateway.pending_since.since()).get(id)
+        since = None if read.approval_state is ApprovalState.APPROVED else (await pending_since.since()).get(id)
         told = None if since is None else since.isoformat()
         return {**whole, **review_info(read), "since": told, "policyVersion": policy.version}
 
@@ -107,8 +108,8 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         if body.server is None:
             approvals = [approve_command(resolve_tool(each.tool), each.fingerprint) for each in body.tools]
         else:
-            approvals = await whole(find_provider(gateway, body.server), body.fingerprint)
-        await run_command(gateway, approvals[0] if len(approvals) == 1 else ApproveTools(tuple(approvals)), if_match)
+            approvals = await whole(find_provider(board, body.server), body.fingerprint)
+        await run_command(operator, approvals[0] if len(approvals) == 1 else ApproveTools(tuple(approvals)), if_match)
         return {"approved": current_tool_infos([each.tool for each in approvals])}
 
     async def whole(key: ProviderKey, read: str | None) -> list[ApproveTool]:
@@ -126,7 +127,7 @@ def approval_routes(gateway: Gateway) -> APIRouter:
     async def block_tool(body: BlockBody, if_match: IfMatchVersion = None) -> ToolInfo:
         """Keep a tool locked, whatever it becomes, until a person approves it after all."""
         id = resolve_tool(body.tool)
-        await run_command(gateway, BlockTool(id, body.note), if_match)
+        await run_command(operator, BlockTool(id, body.note), if_match)
         return tool_info(id, board.resolution(View()))
 
     return routes

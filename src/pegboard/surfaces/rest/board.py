@@ -31,8 +31,7 @@ from pegboard.core.model.selection import View
 from pegboard.core.model.server import Server
 from pegboard.core.model.text import Audience
 from pegboard.core.policy.policy import Policy
-from pegboard.gateway.board import DashboardSnapshot
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.board import BoardState, DashboardCache, DashboardSnapshot
 from pegboard.ports.audit import Audit, AuditQuery
 from pegboard.surfaces.rest.requests import ToolQuery, ViewQuery
 from pegboard.surfaces.rest.responses import JSON_TYPE, ProblemError, encode_json, make_router
@@ -118,7 +117,7 @@ class BoardQuery(ViewQuery):
     after: Annotated[str | None, Field(max_length=2048, description="The `next` of the page before.")] = None
 
 
-def board_routes(gateway: Gateway) -> APIRouter:
+def board_routes(board: BoardState, dashboards: DashboardCache) -> APIRouter:
     routes = make_router("board")
     pages: WeakKeyDictionary[DashboardSnapshot, dict[tuple[ToolId | None, int], bytes]] = WeakKeyDictionary()
 
@@ -127,10 +126,10 @@ def board_routes(gateway: Gateway) -> APIRouter:
         """The wall: a page of the tools of this view with their states, all toolsets, and the sums over all pages.
         `next` is what to send as `after` for the page that follows; `null` at the end."""
         view = asked.view()
-        await gateway.board.resolve_off_loop(view)
-        checked_resolution(gateway, view)
+        await board.resolve_off_loop(view)
+        checked_resolution(board, view)
         place = _parse_after(asked.after)
-        hung = await gateway.dashboards.snapshot(view)
+        hung = await dashboards.snapshot(view)
         known = pages.setdefault(hung, {})
         if (page := known.get((place, asked.limit))) is None:
             # Thousands of pegs take as long as many calls, which must not wait for them.
@@ -275,25 +274,25 @@ class ToolCardResponse(TypedDict):
     policyVersion: int
 
 
-def tool_card_routes(gateway: Gateway) -> APIRouter:
+def tool_card_routes(board: BoardState, dashboards: DashboardCache) -> APIRouter:
     routes = make_router("board")
 
     @routes.get("/board/peg")
     async def show_peg(asked: Annotated[ToolQuery, Query()]) -> ToolCardResponse:
         """One tool of the wall: its state, why it is so, and the one act that would open it."""
         view = asked.view()
-        await gateway.board.resolve_off_loop(view)
-        resolution = checked_resolution(gateway, view)
-        hung = await gateway.dashboards.snapshot(view)
+        await board.resolve_off_loop(view)
+        resolution = checked_resolution(board, view)
+        hung = await dashboards.snapshot(view)
         given = parse_tool_id(asked.tool)
         peg = hung.dashboard.card_of(given) if isinstance(given, ToolId) else None
         if peg is None:
-            peg = hung.dashboard.card_of(find_tool(gateway, asked.tool, resolution))
+            peg = hung.dashboard.card_of(find_tool(board, asked.tool, resolution))
         assert peg is not None, "every tool of the catalogue hangs on the wall"
         return {
             "peg": tool_card_info(peg, hung),
             "presentation": board_presentation_info(hung),
-            "others": caller_without_infos(gateway, view, peg.id),
+            "others": caller_without_infos(board, view, peg.id),
             "policyVersion": hung.dashboard.policy_version,
         }
 
@@ -333,9 +332,8 @@ class FirstRunResponse(TypedDict):
     policyVersion: int
 
 
-def first_run_routes(gateway: Gateway, about: RuntimeInfo) -> APIRouter:
+def first_run_routes(board: BoardState, audit: Audit, about: RuntimeInfo) -> APIRouter:
     routes = make_router("board")
-    board = gateway.board
 
     @routes.get("/first-run")
     async def show_first_run() -> FirstRunResponse:
@@ -345,7 +343,7 @@ def first_run_routes(gateway: Gateway, about: RuntimeInfo) -> APIRouter:
         return {
             "empty": not policy.servers and not policy.toolsets,
             "demo": demo,
-            "called": await _has_calls(gateway.audit),
+            "called": await _has_calls(audit),
             "servers": len(policy.servers),
             "openTools": sum(1 for _ in board.resolution(View()).open_tools()),
             "importable": importable,

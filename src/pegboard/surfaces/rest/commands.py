@@ -10,9 +10,9 @@ from pegboard.core.calls.activity import DECISION, DONE
 from pegboard.core.commands.base import Command
 from pegboard.core.model.rejection import CommandRejection
 from pegboard.core.policy.policy import Policy
-from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.operator import SaveFailure
-from pegboard.ports.audit import AuditQuery, AuditRow
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.operator import Operator, SaveFailure
+from pegboard.ports.audit import Audit, AuditQuery, AuditRow
 from pegboard.ports.stores import StaleVersion
 from pegboard.surfaces.rest.auth import decision_author
 from pegboard.surfaces.rest.responses import ProblemError, make_router
@@ -40,9 +40,9 @@ def version_conflict(current: int) -> ProblemError:
     return ProblemError(HTTPStatus.PRECONDITION_FAILED, told, {"policyVersion": current})
 
 
-async def run_command(gateway: Gateway, command: Command, if_match: str | None) -> None:
+async def run_command(operator: Operator, command: Command, if_match: str | None) -> None:
     """`If-Match` carries the policy version a person looked at; without it the command stands on what is true now."""
-    match await gateway.operator.execute(command, decision_author(), expecting=parse_if_match(if_match)):
+    match await operator.execute(command, decision_author(), expecting=parse_if_match(if_match)):
         case SaveFailure(why):
             raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, why)
         case CommandRejection(why):
@@ -75,7 +75,7 @@ class DecisionsSinceResponse(TypedDict):
     policyVersion: int
 
 
-def decision_routes(gateway: Gateway) -> APIRouter:
+def decision_routes(board: BoardState, audit: Audit) -> APIRouter:
     routes = make_router("policy")
 
     @routes.get("/policy/decisions")
@@ -83,12 +83,12 @@ def decision_routes(gateway: Gateway) -> APIRouter:
         after: Annotated[int, Query(ge=0, lt=2**63, description="The policy version you looked at.")],
     ) -> DecisionsSinceResponse:
         """What was decided since a version of the policy, by whom, the latest first: at most 20."""
-        rows = (await gateway.audit.page_before(AuditQuery(kind=DECISION, outcome=DONE, limit=_MAX_RECORDS_READ))).rows
+        rows = (await audit.page_before(AuditQuery(kind=DECISION, outcome=DONE, limit=_MAX_RECORDS_READ))).rows
         told = [shape for row in rows if (shape := _decision_info(row, after)) is not None]
         return {
             "decisions": told[:MAX_DECISIONS],
             "more": len(told) > MAX_DECISIONS,
-            "policyVersion": gateway.board.policy.version,
+            "policyVersion": board.policy.version,
         }
 
     return routes

@@ -12,9 +12,11 @@ from pegboard.core.databases.rows import FindingSeverity
 from pegboard.core.model.databases import DatabaseId, DatabaseSettings, enabled_databases
 from pegboard.core.model.principals import TokenScope
 from pegboard.core.model.references import closest_names
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.databases.lifecycle import DatabaseTools
 from pegboard.gateway.doctor import BoardIssue
 from pegboard.gateway.file_watch import CONFIG_RECORD_KIND
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.operator import Operator
 from pegboard.ports.databases import SourceError
 from pegboard.surfaces.rest.auth import decision_author, requires_scopes
 from pegboard.surfaces.rest.requests import Name
@@ -96,13 +98,13 @@ class RoleScriptResponse(TypedDict):
     applied: bool
 
 
-def database_routes(gateway: Gateway) -> APIRouter:
+def database_routes(board: BoardState, operator: Operator, database_tools: DatabaseTools) -> APIRouter:
     routes = make_router("databases")
 
     @routes.get("/databases")
     async def list_databases() -> DatabasesResponse:
         """Every database of pegboard.yaml, as it is declared."""
-        declared = gateway.board.policy.declared.databases
+        declared = board.policy.declared.databases
         used = enabled_databases(declared)
         return {"databases": [_database_info(declared[id], id in used) for id in sorted(declared)]}
 
@@ -110,8 +112,8 @@ def database_routes(gateway: Gateway) -> APIRouter:
     async def check_databases(source: Annotated[Name | None, Query()] = None) -> DatabaseChecksResponse:
         """Asks each database that is on, or one, who we are there and what may be seen. Changes nothing."""
         if source is not None:
-            _source_in_use(gateway, source)
-        return {"databases": [_check_info(each) for each in await _run_checks(gateway, source)]}
+            _source_in_use(board, database_tools, source)
+        return {"databases": [_check_info(each) for each in await _run_checks(database_tools, source)]}
 
     @routes.post("/databases/{database}/role")
     @requires_scopes(TokenScope.ADMIN)
@@ -122,7 +124,7 @@ def database_routes(gateway: Gateway) -> APIRouter:
             raise ProblemError(
                 HTTPStatus.UNPROCESSABLE_ENTITY, "adminUrl: to apply the statements, name an administrator."
             )
-        source = _source_in_use(gateway, database)
+        source = _source_in_use(board, database_tools, database)
         try:
             script = await source.role_script(body.adminUrl, apply=body.apply)
         except SourceError as error:
@@ -133,7 +135,7 @@ def database_routes(gateway: Gateway) -> APIRouter:
             )
         if body.apply:
             source.discard_engine()
-            gateway.operator.record(
+            operator.record(
                 CONFIG_RECORD_KIND,
                 None,
                 f"the login {script.role!r} of database {database} was set up",
@@ -144,14 +146,14 @@ def database_routes(gateway: Gateway) -> APIRouter:
     return routes
 
 
-def _source_in_use(gateway: Gateway, database: str) -> "ManagedDatabase":
-    declared = gateway.board.policy.declared.databases
+def _source_in_use(board: BoardState, database_tools: DatabaseTools, database: str) -> "ManagedDatabase":
+    declared = board.policy.declared.databases
     if database not in declared:
         near = closest_names(database, declared)
         known = f"There are: {', '.join(sorted(declared))}." if declared else "None is declared under databases."
         hint = f"Did you mean {near[0]!r}?" if near else known
         raise ProblemError(HTTPStatus.NOT_FOUND, f"There is no database {database!r}. {hint}")
-    toolbox = gateway.databases.toolbox
+    toolbox = database_tools.toolbox
     source = None if toolbox is None else toolbox.sources.get(DatabaseId(database))
     if source is None:
         at = declared[DatabaseId(database)].origin
@@ -159,10 +161,10 @@ def _source_in_use(gateway: Gateway, database: str) -> "ManagedDatabase":
     return source
 
 
-async def database_findings(gateway: Gateway) -> tuple[BoardIssue, ...]:
+async def database_findings(database_tools: DatabaseTools) -> tuple[BoardIssue, ...]:
     """For the doctor: what keeps a database from being asked, and what its operator should look at."""
     found: list[BoardIssue] = []
-    for each in await _run_checks(gateway):
+    for each in await _run_checks(database_tools):
         database = each.source.database
         subject, again = f"database {database.id}", f"pegboard db check {database.id}"
         if each.problem is not None:
@@ -175,8 +177,8 @@ async def database_findings(gateway: Gateway) -> tuple[BoardIssue, ...]:
     return tuple(found)
 
 
-async def _run_checks(gateway: Gateway, source: str | None = None) -> "list[SourceCheck]":
-    toolbox = gateway.databases.toolbox
+async def _run_checks(database_tools: DatabaseTools, source: str | None = None) -> "list[SourceCheck]":
+    toolbox = database_tools.toolbox
     if toolbox is None:
         return []
     # Only here, because most boards have no database.

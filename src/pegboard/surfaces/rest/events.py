@@ -10,7 +10,6 @@ from fastapi.responses import StreamingResponse
 
 from pegboard import __version__
 from pegboard.gateway.change_feed import BURST_PAUSE_S, ChangeNotifier
-from pegboard.gateway.gateway import Gateway
 from pegboard.surfaces.rest.responses import ProblemError, encode_json, make_router
 
 HEARTBEAT_S: Final = 15.0
@@ -31,7 +30,7 @@ _STREAM_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-def event_routes(gateway: Gateway) -> APIRouter:
+def event_routes(change_notifier: ChangeNotifier) -> APIRouter:
     routes = make_router("board")
 
     @routes.get("/events", response_class=StreamingResponse, responses=_STREAM_RESPONSES)
@@ -39,7 +38,7 @@ def event_routes(gateway: Gateway) -> APIRouter:
         """What changes, as server-sent events. A bell names one of board, servers, toolsets, approvals, tickets,
         activity, policy, settings, tokens and search, which is the saved queries, at most four times a second each;
         ask for what you show of it again. The stream ends when the gateway stops."""
-        bells = gateway.changes
+        bells = change_notifier
         if bells.subscriber_count >= MAX_LISTENERS:
             told = f"{MAX_LISTENERS} listen to events already, and no more may. Close a page, or try again later."
             raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, told)

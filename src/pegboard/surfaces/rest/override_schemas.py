@@ -15,7 +15,7 @@ from pegboard.core.model.server import Origin
 from pegboard.core.overrides.model import ArgumentOverride, EffectiveOverride, Override
 from pegboard.core.renderers.catalogue import Renderer
 from pegboard.core.renderers.render import RenderContext, RenderedCall, render_call, return_value
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.board import BoardState
 from pegboard.gateway.toolsets.files import UnreadablePage
 from pegboard.gateway.toolsets.installer import ToolsetInstaller
 from pegboard.surfaces.rest.responses import PageResponse, ProblemError
@@ -210,7 +210,7 @@ def _argument_aspect(argument: ArgumentOverride, aspect: str) -> Json:
 
 
 async def render_tool_call(
-    gateway: Gateway,
+    board: BoardState,
     installer: Callable[[], ToolsetInstaller],
     tool: ToolId,
     arguments: Mapping[str, Json],
@@ -219,16 +219,16 @@ async def render_tool_call(
     workspace: str | None = None,
 ) -> RenderedCall | None:
     """`None` without a renderer, and for a result that tells of a failure: its words are shown as they are."""
-    look = gateway.board.policy.overrides.for_tool(tool)
+    look = board.policy.overrides.for_tool(tool)
     if look.renderer is None or result.get("isError") is True:
         return None
     around = RenderContext(arguments, return_value(result), chat_id, workspace, tool.toolset)
     shown = render_call(look.renderer, look.renderer_config or {}, around)
-    return None if shown is None else await _with_page(gateway, installer, tool, shown)
+    return None if shown is None else await _with_page(board, installer, tool, shown)
 
 
 async def _with_page(
-    gateway: Gateway, installer: Callable[[], ToolsetInstaller], tool: ToolId, shown: RenderedCall
+    board: BoardState, installer: Callable[[], ToolsetInstaller], tool: ToolId, shown: RenderedCall
 ) -> RenderedCall:
     """The page that `artifact` names, as `content`; what cannot be read is listed under `refused`."""
     artifact = shown.config.get("artifact")
@@ -239,7 +239,7 @@ async def _with_page(
     except ProblemError as problem:
         page: str | UnreadablePage = UnreadablePage(problem.detail.rstrip("."))
     else:
-        page = await anyio.to_thread.run_sync(files.read_page, gateway.board.policy, tool.toolset, artifact)
+        page = await anyio.to_thread.run_sync(files.read_page, board.policy, tool.toolset, artifact)
     if isinstance(page, UnreadablePage):
         without = {name: value for name, value in shown.config.items() if name != "artifact"}
         return replace(shown, config=without, refused_keys={**shown.refused_keys, "artifact": page.why})

@@ -26,9 +26,12 @@ from pegboard.core.overrides.schema import ValueProblems
 from pegboard.core.policy.policy import Policy
 from pegboard.core.renderers.catalogue import RENDERERS
 from pegboard.core.review.review import ToolEditPreview, preview_edit, tools_changed_by
+from pegboard.gateway.argument_values import ArgumentValueChecker
+from pegboard.gateway.board import BoardState
 from pegboard.gateway.doctor import all_misfits
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.operator import Operator
 from pegboard.gateway.toolsets.installer import ToolsetInstaller
+from pegboard.ports.providers import Clock
 from pegboard.surfaces.rest.auth import decision_author, refuse_references, requires_scopes
 from pegboard.surfaces.rest.commands import IfMatchVersion, run_command
 from pegboard.surfaces.rest.override_schemas import (
@@ -58,14 +61,14 @@ from pegboard.surfaces.rest.tools import find_tool
 OverridePlace = tuple[ToolsetId, ToolId | Pattern]
 
 
-def parse_override_place(gateway: Gateway, text: str, toolset: str | None) -> OverridePlace:
+def parse_override_place(board: BoardState, text: str, toolset: str | None) -> OverridePlace:
     """With a toolset as the file would read it, but for a bare name, which is a tool; without one, the toolset must
     follow from what is named."""
-    policy = gateway.board.policy
+    policy = board.policy
     if toolset is not None:
-        return _parse_within(gateway, text, _find_toolset(policy, toolset))
+        return _parse_within(board, text, _find_toolset(policy, toolset))
     if text.startswith("toolset:"):
-        return _parse_within(gateway, text, _find_toolset(policy, text.removeprefix("toolset:")))
+        return _parse_within(board, text, _find_toolset(policy, text.removeprefix("toolset:")))
     if is_pattern(text) or (text.startswith("mcp:") and ":" not in text.removeprefix("mcp:")):
         match parse_pattern(text):
             case Pattern() as about:
@@ -75,16 +78,16 @@ def parse_override_place(gateway: Gateway, text: str, toolset: str | None) -> Ov
     id = parse_tool_id(text)
     if isinstance(id, ToolId) and not isinstance(id.source, BuiltinKey) and id.source in policy.servers:
         return id.toolset, id  # tools come and go: it need not be listed now
-    found = find_tool(gateway, text, gateway.board.resolution(View()))
+    found = find_tool(board, text, board.resolution(View()))
     return found.toolset, found
 
 
-def _parse_within(gateway: Gateway, text: str, toolset: ToolsetId) -> OverridePlace:
+def _parse_within(board: BoardState, text: str, toolset: ToolsetId) -> OverridePlace:
     id = parse_tool_id(text)
-    if isinstance(id, ToolId) and id in gateway.board.catalogue.tools and id.toolset == toolset:
+    if isinstance(id, ToolId) and id in board.catalogue.tools and id.toolset == toolset:
         return toolset, id
     if ":" not in text and not is_pattern(text) and toolset != BUILTIN:
-        return toolset, _find_tool(gateway, text, toolset)
+        return toolset, _find_tool(board, text, toolset)
     match parse_target(text, toolset):
         case BadId(_, why):
             _refuse(f"{why}.")
@@ -92,17 +95,17 @@ def _parse_within(gateway: Gateway, text: str, toolset: ToolsetId) -> OverridePl
             return toolset, found
 
 
-def _find_tool(gateway: Gateway, text: str, toolset: ToolsetId) -> ToolId:
+def _find_tool(board: BoardState, text: str, toolset: ToolsetId) -> ToolId:
     """A bare name is a tool here, with a toolset beside it as without one, so that what is set is what is cleared."""
-    found = [id for id in gateway.board.catalogue.tools if id.toolset == toolset and id.name == text]
-    if not found and (seen := gateway.board.resolution(View()).by_name.get(WireName(text))) is not None:
+    found = [id for id in board.catalogue.tools if id.toolset == toolset and id.name == text]
+    if not found and (seen := board.resolution(View()).by_name.get(WireName(text))) is not None:
         found = [seen] if seen.toolset == toolset else []
     if len(found) == 1:
         return found[0]
     every = f"For every tool of that name, now and later, write '*:{text}'."
     if found:
         _refuse(f"{len(found)} tools of toolset {toolset!r} are {text!r}: {', '.join(map(str, found))}. {every}")
-    near = closest_names(text, (id.name for id in gateway.board.catalogue.tools if id.toolset == toolset))
+    near = closest_names(text, (id.name for id in board.catalogue.tools if id.toolset == toolset))
     hint = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
     raise ProblemError(HTTPStatus.NOT_FOUND, f"Toolset {toolset!r} lists no tool {text!r}.{hint} {every}")
 
@@ -132,14 +135,15 @@ def _refuse(why: str) -> NoReturn:
 _FILE_NAME = "override.json"
 
 
-def override_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller]) -> APIRouter:
+def override_routes(
+    board: BoardState, clock: Clock, operator: Operator, installer: Callable[[], ToolsetInstaller]
+) -> APIRouter:
     routes = make_router("overrides")
-    board = gateway.board
 
     @routes.get("/overrides")
     async def list_overrides(asked: Annotated[OverridesQuery, Query()]) -> OverridesResponse:
         """Every override, manifests' and files' first, each field with whose word it is, and what does not fit."""
-        found = all_misfits(gateway)
+        found = all_misfits(board)
         every = [row for row in board.policy.overrides.rows if asked.toolset in (None, row.toolset)]
         rows, following = paginate(every, override_key, asked.limit, asked.after)
         told = [override_info(row, found) for row in rows]
@@ -148,10 +152,10 @@ def override_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller])
     @routes.get("/overrides/show")
     async def show_override(asked: Annotated[ToolQuery, Query()]) -> ToolOverridesResponse:
         """What overrides make of one tool, and which of them said what."""
-        id = find_tool(gateway, asked.tool, board.resolution(asked.view()))
+        id = find_tool(board, asked.tool, board.resolution(asked.view()))
         tool = board.catalogue.tools[id]
         shape = overridden_tool_of(tool, board.policy)
-        found = [misfit for misfit in all_misfits(gateway) if misfit.tool == id]
+        found = [misfit for misfit in all_misfits(board) if misfit.tool == id]
         return {
             "id": str(id),
             "fields": appearance_field_infos(board.policy.overrides.for_tool(id), override_effects(tool, board.policy)),
@@ -163,11 +167,11 @@ def override_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller])
     async def edit_override(body: OverrideEditBody, if_match: IfMatchVersion = None) -> OverrideEditResponse:
         """Say or clear some fields of one override; the others stay as they are."""
         refuse_references(body.model_dump())
-        command = to_edit_command(gateway, body)
+        command = to_edit_command(board, body)
         said = command.edit.changes
-        _check_applicable(gateway, command)
-        await run_command(gateway, command, if_match)
-        found = all_misfits(gateway)
+        _check_applicable(board, clock, command)
+        await run_command(operator, command, if_match)
+        found = all_misfits(board)
         now = stored_override(board.policy, said) or Override(said.toolset, said.target)
         vain = [idle_field_info(each) for each in ineffective_fields(now, said, board.catalogue, board.policy)]
         return {**override_info(now, found), "withoutEffect": vain, "policyVersion": board.policy.version}
@@ -181,19 +185,17 @@ def override_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller])
     @requires_scopes(TokenScope.READ)
     async def render_call(body: RenderBody) -> RenderCallResponse:
         """One call as its tool's overrides say that it is to be shown; `null` when they name no renderer."""
-        id = find_tool(gateway, body.tool, board.resolution(body.view()))
-        around = await render_tool_call(
-            gateway, installer, id, body.arguments, body.result, body.chat_id, body.workspace
-        )
+        id = find_tool(board, body.tool, board.resolution(body.view()))
+        around = await render_tool_call(board, installer, id, body.arguments, body.result, body.chat_id, body.workspace)
         return {"id": str(id), "rendered": None if around is None else rendered_info(around)}
 
     return routes
 
 
-def to_edit_command(gateway: Gateway, body: OverrideEditBody) -> EditOverride:
+def to_edit_command(board: BoardState, body: OverrideEditBody) -> EditOverride:
     """What the body says. Raises `Problem` where it says nothing, or nothing that can be read."""
-    said = _parse_override(parse_override_place(gateway, body.target, body.toolset), body.set)
-    cleared = _fields_to_clear(gateway, said, body)
+    said = _parse_override(parse_override_place(board, body.target, body.toolset), body.set)
+    cleared = _fields_to_clear(board, said, body)
     if not said.fields_set and not cleared:
         raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "Nothing is said: name a field to set or to clear.")
     return EditOverride(OverrideEdit(said, frozenset(cleared)))
@@ -207,11 +209,11 @@ def override_key(row: Override) -> str:
     return f"{whose}/{row.toolset}/{row.target}"
 
 
-def _check_applicable(gateway: Gateway, command: EditOverride) -> None:
+def _check_applicable(board: BoardState, clock: Clock, command: EditOverride) -> None:
     """What cannot be applied to the tool as it is now would close it, and that is hardly what was meant."""
-    said, board = command.edit.changes, gateway.board
+    said = command.edit.changes
     tool = board.catalogue.tools.get(said.target) if isinstance(said.target, ToolId) else None
-    after = apply_command(board.policy, command, decision_author(), gateway.clock())
+    after = apply_command(board.policy, command, decision_author(), clock())
     if tool is None or isinstance(after, CommandRejection):
         return
     shape = overridden_tool_of(tool, after)
@@ -253,9 +255,9 @@ def _field_prefix(key: str, prefix: str, about: str) -> str:
     return f"{rest}: " if rest else ""
 
 
-def _fields_to_clear(gateway: Gateway, said: Override, body: OverrideEditBody) -> tuple[str, ...]:
+def _fields_to_clear(board: BoardState, said: Override, body: OverrideEditBody) -> tuple[str, ...]:
     if body.clear == "all":
-        row = stored_override(gateway.board.policy, said)
+        row = stored_override(board.policy, said)
         if row is None:
             told = f"No person has overridden {said.target} in toolset {said.toolset!r}. See: pegboard overrides list"
             raise ProblemError(HTTPStatus.CONFLICT, told)
@@ -299,9 +301,8 @@ class OverridePreviewResponse(TypedDict):
     policyVersion: int
 
 
-def override_preview_routes(gateway: Gateway) -> APIRouter:
+def override_preview_routes(board: BoardState, clock: Clock, value_checker: ArgumentValueChecker) -> APIRouter:
     routes = make_router("overrides")
-    board = gateway.board
 
     @routes.post("/overrides/preview")
     @requires_scopes(TokenScope.READ)
@@ -320,18 +321,20 @@ def override_preview_routes(gateway: Gateway) -> APIRouter:
             "policyVersion": policy.version,
         }
         try:
-            command = to_edit_command(gateway, body)
+            command = to_edit_command(board, body)
         except ProblemError as problem:
             if problem.status.value not in (409, 422):
                 raise
             told = problem.extra.get("errors")
             return {**nothing, "problems": [*map(str, told)] if isinstance(told, list) else [problem.detail]}
         said = command.edit.changes
-        after = apply_command(policy, command, decision_author(), gateway.clock())
+        after = apply_command(policy, command, decision_author(), clock())
         if isinstance(after, CommandRejection):
             return {**nothing, "problems": [after.why]}
         about = said.target if isinstance(said.target, ToolId) else None
-        after = replace(after, value_problems={**after.value_problems, **_value_faults(gateway, after, about)})
+        after = replace(
+            after, value_problems={**after.value_problems, **_value_faults(board, value_checker, after, about)}
+        )
         found = [*preview_edit(catalogue, policy, after, about)]
         wrong = (
             [*dict.fromkeys(each for change in found[:MAX_TOOLS] for each in change.problems)]
@@ -358,15 +361,14 @@ def override_preview_routes(gateway: Gateway) -> APIRouter:
     return routes
 
 
-def _value_faults(gateway: Gateway, after: Policy, about: ToolId | None) -> ValueProblems:
+def _value_faults(
+    board: BoardState, value_checker: ArgumentValueChecker, after: Policy, about: ToolId | None
+) -> ValueProblems:
     """Of values, which only their tools' schemas can judge."""
-    board = gateway.board
     named = None if about is None else board.catalogue.tools.get(about)
     touched = [*tools_changed_by(board.catalogue, board.policy, after)] if named is None else [named]
     return {
-        value: why
-        for tool in touched[:MAX_TOOLS]
-        for value, why in gateway.value_checker.faults_of_tool(tool, after).items()
+        value: why for tool in touched[:MAX_TOOLS] for value, why in value_checker.faults_of_tool(tool, after).items()
     }
 
 

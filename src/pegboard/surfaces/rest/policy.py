@@ -34,7 +34,10 @@ from pegboard.core.model.rejection import CommandRejection
 from pegboard.core.model.selection import View
 from pegboard.core.policy.policy import Policy, id_clashes
 from pegboard.core.policy.unreadable_rows import UnreadableRow, describe_effect, describe_row, repair_command
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.argument_values import ArgumentValueChecker
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.operator import Operator
+from pegboard.ports.providers import Clock
 from pegboard.surfaces.rest.auth import decision_author, requires_scopes
 from pegboard.surfaces.rest.commands import IfMatchVersion, run_command
 from pegboard.surfaces.rest.requests import DeleteRowsBody, OtherConfigBody, PolicyComparisonBody, PolicyImportBody
@@ -61,9 +64,8 @@ class ConfigDiffResponse(TypedDict):
     warnings: list[str]
 
 
-def diff_routes(gateway: Gateway) -> APIRouter:
+def diff_routes(board: BoardState, value_checker: ArgumentValueChecker) -> APIRouter:
     routes = make_router("board")
-    board = gateway.board
 
     @routes.post("/diff")
     async def diff_config(body: OtherConfigBody) -> ConfigDiffResponse:
@@ -75,14 +77,14 @@ def diff_routes(gateway: Gateway) -> APIRouter:
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
         view = View(PrincipalId(body.principal))
         before = board.policy
-        after = gateway.value_checker.without_resolving(board.catalogue, replace(before, declared=other.declared))
+        after = value_checker.without_resolving(board.catalogue, replace(before, declared=other.declared))
         found = what_if(board.catalogue, before, after, view)
         unknown = resolve(board.catalogue, after, view).unknown_in_selection
         return {
             "shifts": [verdict_shift_info(shift) for shift in found.changes if shift.is_relevant],
             "goneServers": [str(key) for key in found.removed_servers],
             "newServers": [str(key) for key in found.new_servers],
-            "startedServers": _servers_to_start(gateway, before, after, found.new_servers),
+            "startedServers": _servers_to_start(board, before, after, found.new_servers),
             "changedServers": _changed_servers(before, after),
             "clashes": [str(clash) for clash in id_clashes(other.declared, board.policy.decisions)],
             "unknown": [f"selection: {name}" for name in unknown],
@@ -98,9 +100,9 @@ def verdict_shift_info(shift: VerdictChange) -> VerdictShiftInfo:
     return {"id": str(shift.tool), "before": verdict_info(shift.before), "after": verdict_info(shift.after)}
 
 
-def _servers_to_start(gateway: Gateway, before: Policy, after: Policy, fresh: tuple[ProviderKey, ...]) -> list[str]:
+def _servers_to_start(board: BoardState, before: Policy, after: Policy, fresh: tuple[ProviderKey, ...]) -> list[str]:
     """Off until now, so nothing of what they list may be known yet."""
-    listings = gateway.board.catalogue.listings
+    listings = board.catalogue.listings
     started = (key for key in servers_to_run(after) if key not in servers_to_run(before) and key not in fresh)
     return [str(key) for key in started if key not in listings or not listings[key].tools]
 
@@ -166,12 +168,13 @@ class PolicyDiffResponse(TypedDict):
     policyVersion: int
 
 
-def policy_routes(gateway: Gateway) -> APIRouter:
+def policy_routes(
+    board: BoardState, clock: Clock, operator: Operator, value_checker: ArgumentValueChecker
+) -> APIRouter:
     routes = make_router("policy")
-    board = gateway.board
 
     async def parse_policy(text: str) -> PolicyExport:
-        found = await anyio.to_thread.run_sync(read_policy, text, decision_author(), gateway.clock())
+        found = await anyio.to_thread.run_sync(read_policy, text, decision_author(), clock())
         if isinstance(found, UnreadablePolicy):
             told = list(found.problems)
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
@@ -185,7 +188,7 @@ def policy_routes(gateway: Gateway) -> APIRouter:
         if isinstance(after, CommandRejection):
             told = after.why.splitlines()
             raise ProblemError(HTTPStatus.CONFLICT, after.why, {"errors": told})
-        other = gateway.value_checker.without_resolving(board.catalogue, replace(before, decisions=after))
+        other = value_checker.without_resolving(board.catalogue, replace(before, decisions=after))
         return await anyio.to_thread.run_sync(partial(_policy_diff, board.catalogue, before, other, said))
 
     def export_current() -> PolicyExport:
@@ -234,7 +237,7 @@ def policy_routes(gateway: Gateway) -> APIRouter:
         said = await parse_policy(body.text)
         told = await difference(said, body.open)
         looked_at = str(body.version) if if_match is None and body.version is not None else if_match
-        await run_command(gateway, ReplaceDecisions(said, body.open), looked_at)
+        await run_command(operator, ReplaceDecisions(said, body.open), looked_at)
         told["imported"], told["policyVersion"] = True, board.policy.version
         return told
 
@@ -309,15 +312,14 @@ class RowsDeletedResponse(TypedDict):
     policyVersion: int
 
 
-def stored_row_routes(gateway: Gateway) -> APIRouter:
+def stored_row_routes(board: BoardState, operator: Operator) -> APIRouter:
     routes = make_router("policy")
-    board = gateway.board
 
     @routes.get("/store/unreadable")
     async def list_unreadable_rows() -> UnreadableRowsResponse:
         """Rows of the store that cannot be read, the first 1,000. What each may have closed is locked until it is
         fixed."""
-        await gateway.operator.catch_up()
+        await operator.catch_up()
         policy = board.policy
         return {
             "rows": [_row_info(row) for row in policy.decisions.unreadable[:MAX_ROWS]],
@@ -334,7 +336,7 @@ def stored_row_routes(gateway: Gateway) -> APIRouter:
             raise ProblemError(HTTPStatus.NOT_FOUND, told)
         rows = tuple(known[id] for id in dict.fromkeys(body.rows))
         looked_at = str(body.version) if if_match is None and body.version is not None else if_match
-        await run_command(gateway, DeleteRows(rows), looked_at)
+        await run_command(operator, DeleteRows(rows), looked_at)
         return {"deleted": [str(row) for row in rows], "policyVersion": board.policy.version}
 
     return routes

@@ -26,7 +26,9 @@ from pegboard.core.model.principals import ApiToken, TokenScope, sort_scopes
 from pegboard.core.model.references import closest_names
 from pegboard.core.policy.policy import Policy
 from pegboard.gateway.access.tokens import UsageTracker
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.operator import Operator
+from pegboard.ports.providers import Clock
 from pegboard.surfaces.rest.auth import requires_scopes
 from pegboard.surfaces.rest.commands import IfMatchVersion, run_command
 from pegboard.surfaces.rest.responses import ProblemError, make_router
@@ -91,7 +93,7 @@ class PrincipalRemovedResponse(TypedDict):
     policyVersion: int
 
 
-def principal_routes(gateway: Gateway) -> APIRouter:
+def principal_routes(board: BoardState, clock: Clock, operator: Operator) -> APIRouter:
     routes = make_router("access")
 
     @routes.get("/principals")
@@ -99,10 +101,10 @@ def principal_routes(gateway: Gateway) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=1000)] = 200, after: Annotated[str | None, Query(max_length=256)] = None
     ) -> PrincipalsResponse:
         """Whoever has a name here, and `local`, who works at this machine."""
-        policy = gateway.board.policy
+        policy = board.policy
         names = [name for name in known_principals(policy) if after is None or name > after]
         return {
-            "principals": [_principal_info(gateway, name) for name in names[:limit]],
+            "principals": [_principal_info(board, clock, name) for name in names[:limit]],
             "asks": policy.requires_tokens,
             "policyVersion": policy.version,
             "next": names[limit - 1] if limit < len(names) else None,
@@ -112,7 +114,7 @@ def principal_routes(gateway: Gateway) -> APIRouter:
     @requires_scopes(TokenScope.ADMIN)
     async def set_grants(id: str, body: GrantBody, if_match: IfMatchVersion = None) -> PrincipalResponse:
         """Which toolsets a principal may use. What it was not granted does not exist for it."""
-        policy = gateway.board.policy
+        policy = board.policy
         principal = _find_principal(policy, id)
         # What is granted already stays grantable, though its toolset may have left the board.
         known = {*policy.toolsets, BUILTIN, *(policy.granted_toolsets(principal) or ())}
@@ -122,17 +124,17 @@ def principal_routes(gateway: Gateway) -> APIRouter:
                 hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "See: pegboard toolset list"
                 raise ProblemError(HTTPStatus.NOT_FOUND, f"There is no toolset {toolset[:100]!r}. {hint}")
         granted = None if body.toolsets is None else frozenset(map(ToolsetId, body.toolsets))
-        await run_command(gateway, SetGrants(principal, granted), if_match)
-        return {"principal": _principal_info(gateway, principal), "policyVersion": gateway.board.policy.version}
+        await run_command(operator, SetGrants(principal, granted), if_match)
+        return {"principal": _principal_info(board, clock, principal), "policyVersion": board.policy.version}
 
     @routes.put("/principals/{id:path}/confirmation")
     @requires_scopes(TokenScope.ADMIN)
     async def set_confirmation(id: str, body: ConfirmationBody, if_match: IfMatchVersion = None) -> PrincipalResponse:
         """Whether answers of a principal's clients confirm calls, and how its calls are confirmed. Exactly this from
         now on."""
-        principal = _find_principal(gateway.board.policy, id)
-        await run_command(gateway, SetPrincipalConfirmation(principal, body.interactive, body.confirmation), if_match)
-        return {"principal": _principal_info(gateway, principal), "policyVersion": gateway.board.policy.version}
+        principal = _find_principal(board.policy, id)
+        await run_command(operator, SetPrincipalConfirmation(principal, body.interactive, body.confirmation), if_match)
+        return {"principal": _principal_info(board, clock, principal), "policyVersion": board.policy.version}
 
     @routes.delete("/principals/{id:path}")
     @requires_scopes(TokenScope.ADMIN)
@@ -141,9 +143,9 @@ def principal_routes(gateway: Gateway) -> APIRouter:
     ) -> PrincipalRemovedResponse:
         """Forget a principal with its tokens and grants. The last one that calls goes only with `reopen`: without it
         whoever reaches the gateway may call every open tool."""
-        principal = _find_principal(gateway.board.policy, id)
-        await run_command(gateway, RemovePrincipal(principal, reopen), if_match)
-        policy = gateway.board.policy
+        principal = _find_principal(board.policy, id)
+        await run_command(operator, RemovePrincipal(principal, reopen), if_match)
+        policy = board.policy
         return {"removed": principal, "asks": policy.requires_tokens, "policyVersion": policy.version}
 
     return routes
@@ -164,8 +166,8 @@ def _find_principal(policy: Policy, id: str) -> PrincipalId:
     raise ProblemError(HTTPStatus.NOT_FOUND, f"There is no principal {id[:100]!r}. {hint}")
 
 
-def _principal_info(gateway: Gateway, id: PrincipalId) -> PrincipalInfo:
-    policy, now = gateway.board.policy, gateway.clock()
+def _principal_info(board: BoardState, clock: Clock, id: PrincipalId) -> PrincipalInfo:
+    policy, now = board.policy, clock()
     declared = policy.declared.principals.get(id)
     tokens = [token for token in policy.tokens.values() if token.principal == id and not token.is_inactive(now)]
     scopes = {scope for token in tokens for scope in token.scopes} | (declared.scopes if declared else frozenset())
@@ -250,11 +252,11 @@ class TokenBody(BaseModel):
     ] = None
 
 
-def token_routes(gateway: Gateway, uses: UsageTracker) -> APIRouter:
+def token_routes(board: BoardState, clock: Clock, operator: Operator, uses: UsageTracker) -> APIRouter:
     routes = make_router("access")
 
     async def describe_token(token: ApiToken) -> TokenInfo:
-        return _token_info(token, gateway.board.policy, gateway.clock(), await uses.last_uses())
+        return _token_info(token, board.policy, clock(), await uses.last_uses())
 
     @routes.get("/tokens")
     @requires_scopes(TokenScope.ADMIN)
@@ -262,7 +264,7 @@ def token_routes(gateway: Gateway, uses: UsageTracker) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=1000)] = 200, after: Annotated[str | None, Query(max_length=64)] = None
     ) -> TokensResponse:
         """Every token that was made, newest first, those that are over included. None is told whole."""
-        policy, now, used = gateway.board.policy, gateway.clock(), await uses.last_uses()
+        policy, now, used = board.policy, clock(), await uses.last_uses()
         tokens = sorted(policy.decisions.tokens.values(), key=lambda one: (one.at, one.id), reverse=True)
         ids = [token.id for token in tokens]
         if after is not None and after not in ids:
@@ -287,13 +289,13 @@ def token_routes(gateway: Gateway, uses: UsageTracker) -> APIRouter:
             text[:SHOWN_CHARS],
             sha256(text.encode()).digest(),
             frozenset(body.scopes),
-            _expiry(body, gateway.clock()),
+            _expiry(body, clock()),
             None if body.toolsets is None else frozenset(map(ToolsetId, body.toolsets)),
             body.interactive,
         )
-        closes = starts_requiring_tokens(gateway.board.policy, command.scopes)
-        await run_command(gateway, command, if_match)
-        policy = gateway.board.policy
+        closes = starts_requiring_tokens(board.policy, command.scopes)
+        await run_command(operator, command, if_match)
+        policy = board.policy
         return {
             "token": text,
             "made": await describe_token(policy.decisions.tokens[command.id]),
@@ -305,10 +307,10 @@ def token_routes(gateway: Gateway, uses: UsageTracker) -> APIRouter:
     @requires_scopes(TokenScope.ADMIN)
     async def revoke_token(id: str, if_match: IfMatchVersion = None) -> TokenRevokedResponse:
         """From the next request on it is a stranger's; sessions, visits and streams that it opened end."""
-        if id not in gateway.board.policy.decisions.tokens:
+        if id not in board.policy.decisions.tokens:
             raise ProblemError(HTTPStatus.NOT_FOUND, f"There is no token {id[:64]!r}. See: pegboard tokens list")
-        await run_command(gateway, RevokeToken(id), if_match)
-        policy = gateway.board.policy
+        await run_command(operator, RevokeToken(id), if_match)
+        policy = board.policy
         return {"revoked": await describe_token(policy.decisions.tokens[id]), "policyVersion": policy.version}
 
     return routes

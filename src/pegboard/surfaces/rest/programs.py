@@ -22,9 +22,10 @@ from pegboard.core.model.references import closest_names
 from pegboard.core.model.selection import View
 from pegboard.core.model.settings import PYTHON
 from pegboard.core.model.text import Audience
+from pegboard.gateway.board import BoardState
 from pegboard.gateway.caller import CallOutcome
-from pegboard.gateway.gateway import Gateway
-from pegboard.ports.providers import Progress
+from pegboard.gateway.tool_calls import ToolCalls
+from pegboard.ports.providers import Clock, Progress
 from pegboard.surfaces.rest.auth import acting_caller, requires_scopes
 from pegboard.surfaces.rest.requests import ActingBody, Name, ViewQuery
 from pegboard.surfaces.rest.responses import ProblemError, make_router
@@ -100,7 +101,7 @@ class StubsQuery(ViewQuery):
     """Servers, toolsets, modules or tools. None: all."""
 
 
-def program_routes(gateway: Gateway) -> APIRouter:
+def program_routes(board: BoardState, clock: Clock, tool_calls: ToolCalls) -> APIRouter:
     routes = make_router("code")
 
     @routes.post("/run", response_model=CallResponse, responses=_RUN_RESPONSES)
@@ -114,42 +115,42 @@ def program_routes(gateway: Gateway) -> APIRouter:
         """
         acting = acting_caller(body.principal)
         view = body.view_of(acting.principal)
-        await gateway.board.wait_until_started(STARTUP_WAIT_S)
-        checked_resolution(gateway, view)
+        await board.wait_until_started(STARTUP_WAIT_S)
+        checked_resolution(board, view)
         name, arguments = body.to_call()
         call = ToolCall(
             id=CallId(uuid4().hex),
             name=WireName(name),
             arguments=arguments,
             principal=view.principal,
-            at=gateway.clock(),
+            at=clock(),
             client=acting.client,
             made_by=acting.made_by,
             audience=Audience.OPERATOR,
         )
         if body.ticket is not None and body.code is not None:
-            await _check_same_program(gateway, body.ticket, body.code, call)
+            await _check_same_program(tool_calls, body.ticket, body.code, call)
         if NDJSON_TYPE in request.headers.get("accept", ""):
-            return ProgramStreamResponse(gateway, call, view)
+            return ProgramStreamResponse(tool_calls, call, view)
         ended: CallOutcome = CallCancellation()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(cancel_on_disconnect, request, tasks.cancel_scope)
-            ended = await _run_call(gateway, call, view)
+            ended = await _run_call(tool_calls, call, view)
             tasks.cancel_scope.cancel()
         return call_response(ended)
 
     @routes.get("/stubs")
     async def show_stubs(asked: Annotated[StubsQuery, Query()]) -> StubsResponse:
         """The tools of a view as typed functions of Python, a module for each server."""
-        await gateway.board.wait_until_started(STARTUP_WAIT_S)
-        resolution = checked_resolution(gateway, asked.view())
-        return await to_thread.run_sync(_stubs_response, gateway, resolution, asked.name)
+        await board.wait_until_started(STARTUP_WAIT_S)
+        resolution = checked_resolution(board, asked.view())
+        return await to_thread.run_sync(_stubs_response, board, resolution, asked.name)
 
     return routes
 
 
-async def _check_same_program(gateway: Gateway, ticket: str, code: str, call: ToolCall) -> None:
-    if await gateway.code_mode.is_other_program(ticket, code, call):
+async def _check_same_program(tool_calls: ToolCalls, ticket: str, code: str, call: ToolCall) -> None:
+    if await tool_calls.is_other_program(ticket, code, call):
         raise ProblemError(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             f"The program that waits for ticket {ticket} is not this one: its text is another, or its arguments are. "
@@ -158,10 +159,10 @@ async def _check_same_program(gateway: Gateway, ticket: str, code: str, call: To
         )
 
 
-async def _run_call(gateway: Gateway, call: ToolCall, view: View, told: Progress | None = None) -> CallOutcome:
+async def _run_call(tool_calls: ToolCalls, call: ToolCall, view: View, told: Progress | None = None) -> CallOutcome:
     if call.name == TICKET_TOOL:
-        return await gateway.caller.call(call, view, told)
-    return await gateway.calls.run_program(call, view, told)
+        return await tool_calls.call(call, view, told)
+    return await tool_calls.run_program(call, view, told)
 
 
 class ProgramStreamResponse(Response):
@@ -169,9 +170,9 @@ class ProgramStreamResponse(Response):
 
     media_type = NDJSON_TYPE
 
-    def __init__(self, gateway: Gateway, call: ToolCall, view: View) -> None:
+    def __init__(self, tool_calls: ToolCalls, call: ToolCall, view: View) -> None:
         super().__init__()
-        self._gateway, self._call, self._view = gateway, call, view
+        self._tool_calls, self._call, self._view = tool_calls, call, view
 
     async def __call__(self, scope: "Asked", receive: "Receive", send: "Send") -> None:
         headers = [(b"content-type", NDJSON_TYPE.encode()), (b"cache-control", b"no-store")]
@@ -194,7 +195,7 @@ class ProgramStreamResponse(Response):
                 lines.send_nowait({"progress": done, "total": total, "words": words})
 
         with lines:
-            await lines.send(call_response(await _run_call(self._gateway, self._call, self._view, queue_progress)))
+            await lines.send(call_response(await _run_call(self._tool_calls, self._call, self._view, queue_progress)))
 
 
 async def _cancel_on_disconnect(receive: "Receive", scope: anyio.CancelScope) -> None:
@@ -204,14 +205,14 @@ async def _cancel_on_disconnect(receive: "Receive", scope: anyio.CancelScope) ->
     scope.cancel()
 
 
-def _stubs_response(gateway: Gateway, resolution: Resolution, wanted: list[str]) -> StubsResponse:
+def _stubs_response(board: BoardState, resolution: Resolution, wanted: list[str]) -> StubsResponse:
     from pegboard.prompts.stubs.programs import program_names, stubs_for
     from pegboard.prompts.stubs.render import HEADER
 
     names = program_names(resolution)
     chosen = _choose_functions(names, resolution, wanted)
     modules: dict[str, list[str]] = {}
-    for stub in stubs_for(sorted(chosen, key=str), resolution, gateway.board.policy, most=None):
+    for stub in stubs_for(sorted(chosen, key=str), resolution, board.policy, most=None):
         modules.setdefault(stub.function.module, []).append(stub.text)
     return {
         "header": HEADER,

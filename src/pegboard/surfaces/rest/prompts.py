@@ -21,8 +21,9 @@ from pegboard.core.model.settings import MIN_BUDGET_TOKENS, KnownModel, Presenta
 from pegboard.core.presentations.code import SEARCH_HINT
 from pegboard.core.presentations.costs import presentation_costs
 from pegboard.core.presentations.retrieval import MAX_QUERY_CHARS
-from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.prompts import BoardPrompt
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.prompts import BoardPrompt, PromptBuilder
+from pegboard.gateway.tool_calls import ToolCalls
 from pegboard.prompts.capability import CapabilityDecision
 from pegboard.prompts.model import Model, model_facts
 from pegboard.prompts.request import chat_request
@@ -155,13 +156,13 @@ def _without_empty(texts: list[str] | None) -> list[str] | None:
     return None if texts is None else [text for text in texts if text]
 
 
-def _find_tool(gateway: Gateway, name: str, view: View, resolution: Resolution) -> ToolId:
-    if is_off_board_builtin(gateway, name, view):
+def _find_tool(board: BoardState, name: str, view: View, resolution: Resolution) -> ToolId:
+    if is_off_board_builtin(board, name, view):
         return ToolId(BuiltinKey(), name)
-    return find_tool(gateway, name, resolution)
+    return find_tool(board, name, resolution)
 
 
-def prompt_routes(gateway: Gateway) -> APIRouter:
+def prompt_routes(board: BoardState, prompt_builder: PromptBuilder) -> APIRouter:
     routes = make_router("tools")
 
     @routes.get("/prompt")
@@ -169,9 +170,9 @@ def prompt_routes(gateway: Gateway) -> APIRouter:
         """What a model would be sent for a query, and why: each part with its cost, each decision with its reason."""
 
         view = asked.view()
-        resolution = checked_resolution(gateway, view)
-        about = None if asked.tool is None else _find_tool(gateway, asked.tool, view, resolution)
-        return await prompt_response(gateway, asked, view, about)
+        resolution = checked_resolution(board, view)
+        about = None if asked.tool is None else _find_tool(board, asked.tool, view, resolution)
+        return await prompt_response(board, prompt_builder, asked, view, about)
 
     return routes
 
@@ -182,10 +183,12 @@ MAX_STRUCK: Final = 200
 """Blocks that are not there, told one by one; of more it is said how many there are."""
 
 
-async def prompt_response(gateway: Gateway, asked: PromptQuery, view: View, about: ToolId | None) -> PromptResponse:
-    usual = gateway.board.policy.declared.prompts
+async def prompt_response(
+    board: BoardState, prompt_builder: PromptBuilder, asked: PromptQuery, view: View, about: ToolId | None
+) -> PromptResponse:
+    usual = board.policy.declared.prompts
     model = model_facts(asked.model, None, asked.known_models(usual))
-    made = await gateway.prompts.prompt(view, model, asked.query, settings=asked.settings(usual), launch=asked.launch())
+    made = await prompt_builder.prompt(view, model, asked.query, settings=asked.settings(usual), launch=asked.launch())
     said = [{"role": "user", "content": asked.query}] if asked.query else []
     prompt = made.prompt
     answer: PromptResponse = {
@@ -304,7 +307,7 @@ class ParseAnswerResponse(TypedDict):
     policyVersion: int
 
 
-def answer_parsing_routes(gateway: Gateway) -> APIRouter:
+def answer_parsing_routes(board: BoardState, tool_calls: ToolCalls, prompt_builder: PromptBuilder) -> APIRouter:
     routes = make_router("prompts")
 
     @routes.post("/prompt/parse")
@@ -319,18 +322,16 @@ def answer_parsing_routes(gateway: Gateway) -> APIRouter:
         from pegboard.prompts.model import model_facts
 
         view = body.view()
-        checked_resolution(gateway, view)
+        checked_resolution(board, view)
         format = None if body.format is None else find_format(body.format)
         if body.format is not None and format is None:
             near = closest_names(body.format, FORMATS)
             meant = f" Did you mean {near[0]!r}?" if near else ""
             told = f"There is no format {body.format!r}.{meant} There are: {', '.join(sorted(FORMATS))}."
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, told)
-        settings = gateway.board.policy.declared.prompts
+        settings = board.policy.declared.prompts
         model = model_facts(body.model, None, settings.models)
-        found = await analyze_answer(
-            gateway.prompts, gateway.calls, view, model, settings, body.query, body.text, format
-        )
+        found = await analyze_answer(prompt_builder, tool_calls, view, model, settings, body.query, body.text, format)
         calls: list[ParsedCallInfo] = []
         spans: list[AnswerSpanInfo] = []
         broken: list[BrokenSpanInfo] = []
@@ -382,16 +383,15 @@ class PresentationsResponse(TypedDict):
     presentations: list[PresentationInfo]
 
 
-def presentation_routes(gateway: Gateway) -> APIRouter:
+def presentation_routes(board: BoardState, tool_calls: ToolCalls) -> APIRouter:
     routes = make_router("tools")
-    board = gateway.board
 
     @routes.get("/presentations")
     async def list_presentations(asked: Annotated[ViewQuery, Query()]) -> PresentationsResponse:
         """How tools can be shown to this view: how many a model would be shown, and for how many tokens."""
-        resolution, policy = checked_resolution(gateway, asked.view()), board.policy
+        resolution, policy = checked_resolution(board, asked.view()), board.policy
         presenting = policy.declared.presentation
-        counted = await to_thread.run_sync(presentation_costs, resolution, policy, gateway.code_mode.tool(SEARCH_HINT))
+        counted = await to_thread.run_sync(presentation_costs, resolution, policy, tool_calls.program_tool(SEARCH_HINT))
         return {
             "chosen": presenting.presentation,
             "threshold": presenting.threshold,

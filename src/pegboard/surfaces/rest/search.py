@@ -33,9 +33,11 @@ from pegboard.core.presentations.retrieval import (
     ToolSearchQuery,
 )
 from pegboard.core.presentations.search import MAX_PLACE_CHARS
-from pegboard.gateway.change_feed import Topic
-from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.search import evaluate_queries
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.change_feed import ChangeNotifier, Topic
+from pegboard.gateway.search import ToolSearch, evaluate_queries
+from pegboard.ports.providers import Clock
+from pegboard.ports.stores import QueryStore
 from pegboard.surfaces.rest.auth import decision_author, requires_scopes
 from pegboard.surfaces.rest.requests import Name, ViewQuery
 from pegboard.surfaces.rest.responses import ProblemError, make_router
@@ -105,20 +107,20 @@ class SearchQuery(ViewQuery):
         )
 
 
-def search_routes(gateway: Gateway) -> APIRouter:
+def search_routes(board: BoardState, tool_search: ToolSearch) -> APIRouter:
     routes = make_router("tools")
 
     @routes.get("/tools/search")
     async def search_tools(asked: Annotated[SearchQuery, Query()]) -> SearchToolsResponse:
         """The tools that fit a query, callable ones first; with `include_disabled` also those that are locked."""
         view = asked.view()
-        checked_resolution(gateway, view)
-        return cast(SearchToolsResponse, await gateway.search.retrieve(asked.retrieval(), view))
+        checked_resolution(board, view)
+        return cast(SearchToolsResponse, await tool_search.retrieve(asked.retrieval(), view))
 
     @routes.get("/search")
     async def show_search() -> SearchStatusResponse:
         """Which ranker answers a search of the whole board, how many tools are read for it, and what is missing."""
-        meanings = gateway.embeddings
+        meanings = tool_search.embeddings
         if meanings is None:
             return {"ranker": "lexical", "semantic": None}
         state = meanings.state()
@@ -217,32 +219,34 @@ class SavedQueriesQuery(BaseModel):
     after: Annotated[str, Field(max_length=100)] = ""
 
 
-def search_query_routes(gateway: Gateway) -> APIRouter:
+def search_query_routes(
+    board: BoardState, clock: Clock, tool_search: ToolSearch, change_notifier: ChangeNotifier, query_store: QueryStore
+) -> APIRouter:
     routes = make_router("search")
 
     @routes.get("/search/queries")
     async def list_queries(asked: Annotated[SavedQueriesQuery, Query()]) -> SavedQueriesResponse:
         """The saved ones, by name. `next` is what to send as `after`."""
-        kept = [each for each in await gateway.queries.all() if each.name > asked.after]
+        kept = [each for each in await query_store.all() if each.name > asked.after]
         page = kept[: asked.limit]
         return {"queries": [*map(_saved_query_info, page)], "next": page[-1].name if len(kept) > len(page) else None}
 
     @routes.put("/search/queries/{name}")
     async def save_query(name: QueryName, body: SearchQueryBody) -> SavedQueryInfo:
         """Keep a query with the tools that it should find, in place of one of the same name."""
-        query = _to_saved_query(gateway, name, body)
-        if not await gateway.queries.save(query):
+        query = _to_saved_query(board, clock, name, body)
+        if not await query_store.save(query):
             told = f"{MAX_QUERIES} queries are saved already, and no more may be. Remove one first."
             raise ProblemError(HTTPStatus.CONFLICT, told)
-        gateway.changes.notify(Topic.SEARCH)
+        change_notifier.notify(Topic.SEARCH)
         return _saved_query_info(query)
 
     @routes.delete("/search/queries/{name}")
     async def forget_query(name: QueryName) -> QueryDeletedResponse:
         """Remove a saved query."""
-        if not await gateway.queries.delete(name):
-            raise ProblemError(HTTPStatus.NOT_FOUND, await _unknown_query_text(gateway, name))
-        gateway.changes.notify(Topic.SEARCH)
+        if not await query_store.delete(name):
+            raise ProblemError(HTTPStatus.NOT_FOUND, await _unknown_query_text(query_store, name))
+        change_notifier.notify(Topic.SEARCH)
         return {"forgot": name}
 
     @routes.post("/search/queries/run")
@@ -250,52 +254,58 @@ def search_query_routes(gateway: Gateway) -> APIRouter:
     async def run_queries(body: RunQueriesBody) -> EvaluationResponse:
         """What queries find now: where each expected tool stands among the best, why one that is not there could not
         be found, and the rates over all of them. Nothing is called and nothing is saved."""
-        found = await evaluate_queries(gateway.search, gateway.board, await _queries_to_run(gateway, body), body.limit)
+        found = await evaluate_queries(
+            tool_search, board, await _queries_to_run(board, clock, query_store, body), body.limit
+        )
         return {
             "queries": [*map(_query_result_info, found)],
             "rates": _rates_info(search_quality(found)),
             "limit": body.limit,
-            "policyVersion": gateway.board.policy.version,
+            "policyVersion": board.policy.version,
         }
 
     return routes
 
 
-async def _queries_to_run(gateway: Gateway, body: RunQueriesBody) -> list[SavedQuery]:
+async def _queries_to_run(
+    board: BoardState, clock: Clock, query_store: QueryStore, body: RunQueriesBody
+) -> list[SavedQuery]:
     if body.queries is not None:
         if body.names is not None:
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "Send names of saved queries or queries, not both.")
-        return [_to_saved_query(gateway, each.name or each.query[:100], each, lenient=True) for each in body.queries]
-    saved = {each.name: each for each in await gateway.queries.all()}
+        return [
+            _to_saved_query(board, clock, each.name or each.query[:100], each, lenient=True) for each in body.queries
+        ]
+    saved = {each.name: each for each in await query_store.all()}
     for name in body.names or ():
         if name not in saved:
-            raise ProblemError(HTTPStatus.NOT_FOUND, await _unknown_query_text(gateway, name))
+            raise ProblemError(HTTPStatus.NOT_FOUND, await _unknown_query_text(query_store, name))
     return [*saved.values()] if body.names is None else [saved[name] for name in dict.fromkeys(body.names)]
 
 
-async def _unknown_query_text(gateway: Gateway, name: str) -> str:
-    near = closest_names(name, [each.name for each in await gateway.queries.all()])
+async def _unknown_query_text(query_store: QueryStore, name: str) -> str:
+    near = closest_names(name, [each.name for each in await query_store.all()])
     meant = f" Did you mean {near[0]!r}?" if near else ""
     return f"There is no saved query {name[:100]!r}.{meant} See: GET /api/v1/search/queries"
 
 
-def _to_saved_query(gateway: Gateway, name: str, body: SearchQueryBody, *, lenient: bool = False) -> SavedQuery:
+def _to_saved_query(
+    board: BoardState, clock: Clock, name: str, body: SearchQueryBody, *, lenient: bool = False
+) -> SavedQuery:
     """Tools by their ids, however they were named. To be `lenient` is to take a tool that is gone for one that is not
     found, and not for a mistake."""
     view = View(PrincipalId(body.principal))
-    checked_resolution(gateway, view)
-    everyone = gateway.board.resolution(View())
+    checked_resolution(board, view)
+    everyone = board.resolution(View())
     ids: list[str] = []
     for each in body.expected:
         try:
-            ids.append(str(find_tool(gateway, each, everyone)))
+            ids.append(str(find_tool(board, each, everyone)))
         except ProblemError:
             if not lenient:
                 raise
             ids.append(each)
-    return SavedQuery(
-        name, body.query, tuple(dict.fromkeys(ids)), view.principal, by=decision_author(), at=gateway.clock()
-    )
+    return SavedQuery(name, body.query, tuple(dict.fromkeys(ids)), view.principal, by=decision_author(), at=clock())
 
 
 def _saved_query_info(query: SavedQuery) -> SavedQueryInfo:
@@ -374,7 +384,7 @@ class SearchPlaygroundResponse(TypedDict):
     policyVersion: int
 
 
-def playground_routes(gateway: Gateway) -> APIRouter:
+def playground_routes(board: BoardState, tool_search: ToolSearch) -> APIRouter:
     routes = make_router("search")
 
     @routes.get("/search/playground")
@@ -383,8 +393,8 @@ def playground_routes(gateway: Gateway) -> APIRouter:
         they are, meaning, and the `base` that every tool has; together the score. Beside it the words that no tool
         has, the locked tools that fit and why they are locked, and the tokens of the best against those of all."""
         view = asked.view()
-        checked_resolution(gateway, view)
-        return _playground_response(await gateway.search.explain_search(asked.retrieval(), view))
+        checked_resolution(board, view)
+        return _playground_response(await tool_search.explain_search(asked.retrieval(), view))
 
     return routes
 

@@ -43,8 +43,9 @@ from pegboard.core.model.tool import ToolSpec
 from pegboard.core.model.toolset import Toolset
 from pegboard.core.presentations.entries import tool_cost
 from pegboard.core.review.review import PendingApproval, preview_approvals
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.board import BoardState
 from pegboard.gateway.trials import ServerTrial, ServerTrials, TooManyTrialsError
+from pegboard.ports.providers import Clock
 from pegboard.surfaces.rest.auth import decision_author, refuse_references, require_scope, requires_scopes
 from pegboard.surfaces.rest.requests import PasteBody, ServerBody, ServerSourceBody
 from pegboard.surfaces.rest.responses import ProblemError, make_router
@@ -110,13 +111,13 @@ class ClientsResponse(TypedDict):
     policyVersion: int
 
 
-def server_source_routes(gateway: Gateway) -> APIRouter:
+def server_source_routes(board: BoardState) -> APIRouter:
     routes = make_router("servers")
 
     @routes.post("/servers/read")
     async def read_servers(body: PasteBody) -> ReadServersResponse:
         """The servers in a text: an address, a command line, or a piece of a client's list. Nothing is started."""
-        return _read_servers_response(await anyio.to_thread.run_sync(_parse_pasted, body.text), gateway)
+        return _read_servers_response(await anyio.to_thread.run_sync(_parse_pasted, body.text), board)
 
     @routes.get("/clients")
     @requires_scopes(TokenScope.OPERATE)
@@ -128,11 +129,11 @@ def server_source_routes(gateway: Gateway) -> APIRouter:
                 {
                     "client": one.client.value,
                     "path": str(one.path),
-                    **_read_servers_response(merge_lists((one,)), gateway),
+                    **_read_servers_response(merge_lists((one,)), board),
                 }
                 for one in found
             ],
-            "policyVersion": gateway.board.policy.version,
+            "policyVersion": board.policy.version,
         }
 
     return routes
@@ -192,16 +193,16 @@ def _find_server(place: ServerSourceBody) -> Server:
     return servers[place.server]
 
 
-def _read_servers_response(whole: MergedServers, gateway: Gateway) -> ReadServersResponse:
+def _read_servers_response(whole: MergedServers, board: BoardState) -> ReadServersResponse:
     own = {problem for notes in whole.notes.values() for problem in notes}
     return {
-        "servers": [_source_server_info(server, whole, gateway) for server in whole.servers],
+        "servers": [_source_server_info(server, whole, board) for server in whole.servers],
         "problems": [_source_problem_info(problem) for problem in whole.problems if problem not in own],
     }
 
 
-def _source_server_info(server: Server, whole: MergedServers, gateway: Gateway) -> SourceServerInfo:
-    there = gateway.board.policy.servers.get(server.key)
+def _source_server_info(server: Server, whole: MergedServers, board: BoardState) -> SourceServerInfo:
+    there = board.policy.servers.get(server.key)
     shape: SourceServerInfo = {
         "name": server.id,
         "connection": {**mask_server(server)},
@@ -322,14 +323,13 @@ class ServerTrialResponse(TypedDict):
     warnings: list[str]
 
 
-def server_trial_routes(gateway: Gateway, trials: ServerTrials) -> APIRouter:
+def server_trial_routes(board: BoardState, clock: Clock, trials: ServerTrials) -> APIRouter:
     routes = make_router("servers")
-    board = gateway.board
 
     @routes.post("/servers/try")
     async def try_server(body: ServerBody) -> ServerTrialResponse:
         """Start a server once, apart from the board, to see what it lists; it is ended again and nothing is saved."""
-        made = await to_installation(body, gateway)
+        made = await to_installation(body, clock)
         try:
             trial, seen = await trials.try_server(made.server)
         except TooManyTrialsError as error:
@@ -349,11 +349,11 @@ def server_trial_routes(gateway: Gateway, trials: ServerTrials) -> APIRouter:
     return routes
 
 
-async def to_installation(body: ServerBody, gateway: Gateway) -> ServerInstallation:
+async def to_installation(body: ServerBody, clock: Clock) -> ServerInstallation:
     """Raises `Problem`, with everything that is wrong."""
     whole = await resolve_source(body)
     refuse_references(whole.as_entry())
-    made = read_installation(whole, decision_author(), gateway.clock())
+    made = read_installation(whole, decision_author(), clock())
     if isinstance(made, InvalidServerBody):
         told = list(made.problems)
         raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
@@ -368,7 +368,7 @@ def require_admin_for_program(server: Server) -> None:
 
 
 async def baseline_from_trial(
-    body: ServerBody, made: ServerInstallation, gateway: Gateway, trials: ServerTrials
+    body: ServerBody, made: ServerInstallation, board: BoardState, trials: ServerTrials
 ) -> Mapping[ToolId, ToolSpec] | None:
     """What of a try that the body names counts as seen. Raises `Problem` where that was of another server."""
     if body.seen is None:
@@ -377,7 +377,7 @@ async def baseline_from_trial(
     if seen is None or not isinstance(key, ServerKey):
         told = "What was tried was another server, or too long ago. Nothing was added. Try it again: POST /servers/try"
         raise ProblemError(HTTPStatus.CONFLICT, told)
-    return await seen.baseline(key, tuple(gateway.board.catalogue.tools.values()))
+    return await seen.baseline(key, tuple(board.catalogue.tools.values()))
 
 
 def _trial_response(

@@ -21,9 +21,11 @@ from pegboard.core.model.text import LogLineLevel, log_levels
 from pegboard.core.presentations.entries import rough_tool_cost
 from pegboard.core.review.review import preview_approvals
 from pegboard.gateway.board import BoardState
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.maintenance import UnknownNames
+from pegboard.gateway.operator import Operator
+from pegboard.gateway.providers import ProviderRegistry
 from pegboard.gateway.trials import ServerTrials, try_server
-from pegboard.ports.providers import LogLines, SignIns, SignInUnavailable
+from pegboard.ports.providers import Clock, LogLines, ProviderFor, SignIns, SignInUnavailable
 from pegboard.surfaces.rest.auth import decision_author
 from pegboard.surfaces.rest.commands import IfMatchVersion, run_command
 from pegboard.surfaces.rest.requests import ServerBody, ServerMarkBody, SwitchBody, TrustBody
@@ -102,9 +104,16 @@ def _is_undecided(health: Health | None) -> bool:
     return health is None or is_first_start(health)
 
 
-def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns], trials: ServerTrials) -> APIRouter:
+def server_routes(
+    board: BoardState,
+    clock: Clock,
+    operator: Operator,
+    provider_registry: ProviderRegistry,
+    name_watch: UnknownNames,
+    sign_ins: Callable[[], SignIns],
+    trials: ServerTrials,
+) -> APIRouter:
     routes = make_router("servers")
-    board = gateway.board
 
     def current_server_info(key: ProviderKey) -> ServerInfo:
         server = board.policy.servers.get(key)
@@ -115,7 +124,7 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns], trials: Ser
     @routes.get("/servers")
     async def list_servers(limit: LimitParam = MAX_PAGE_SIZE, after: AfterParam = None) -> ServersResponse:
         """Every server with its health and the counts of its tools."""
-        await gateway.unknown_names.refresh()
+        await name_watch.refresh()
         resolution, servers = board.resolution(View()), board.policy.servers
         keys, following = paginate([key for key in servers if isinstance(key, ServerKey)], str, limit, after)
         return {
@@ -128,38 +137,38 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns], trials: Ser
     @routes.post("/servers", status_code=HTTPStatus.CREATED)
     async def add_server(body: ServerBody, if_match: IfMatchVersion = None) -> ServerAddedResponse:
         """Install a server. It is started at once. With `seen`, exactly what a try showed counts as its first sight."""
-        made = await to_installation(body, gateway)
-        seen = await baseline_from_trial(body, made, gateway, trials)
-        await run_command(gateway, AddServer(made.server, made.toolset, seen), if_match)
+        made = await to_installation(body, clock)
+        seen = await baseline_from_trial(body, made, board, trials)
+        await run_command(operator, AddServer(made.server, made.toolset, seen), if_match)
         return {**current_server_info(made.server.key), "warnings": list(made.warnings)}
 
     @routes.get("/servers/{name}")
     async def show_server(name: str, settle: Annotated[float, Query(ge=0, le=60)] = 0) -> ServerInfo:
         """One server, or what a toolset brings itself. With `settle`, so many seconds are waited for its start."""
-        key = find_provider(gateway, name)
+        key = find_provider(board, name)
         await wait_until_settled(board, key, settle)
         return current_server_info(key)
 
     @routes.delete("/servers/{name}")
     async def remove_server(name: str, if_match: IfMatchVersion = None) -> ServerRemovedResponse:
         """Take an installed server away."""
-        key = find_server(gateway, name)
-        await run_command(gateway, RemoveServer(key), if_match)
+        key = find_server(board, name)
+        await run_command(operator, RemoveServer(key), if_match)
         await sign_ins().sign_out(key)
         return {"removed": str(key)}
 
     @routes.post("/servers/{name}/switch")
     async def switch_server(name: str, body: SwitchBody, if_match: IfMatchVersion = None) -> ServerInfo:
         """Switch a server on or off."""
-        key = find_server(gateway, name)
-        await run_command(gateway, SetSwitch(key, body.on, body.note), if_match)
+        key = find_server(board, name)
+        await run_command(operator, SetSwitch(key, body.on, body.note), if_match)
         return current_server_info(key)
 
     @routes.post("/servers/{name}/restart")
     async def restart_server(name: str) -> ServerInfo:
         """Start one server anew, or what a toolset brings itself."""
-        key = find_provider(gateway, name)
-        if not gateway.providers.restart(key):
+        key = find_provider(board, name)
+        if not provider_registry.restart(key):
             enable = "servers enable" if isinstance(key, ServerKey) else "toolset enable"
             raise ProblemError(
                 HTTPStatus.CONFLICT, f"{provider_title(key)} is not running. Try: pegboard {enable} {key}"
@@ -169,9 +178,9 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns], trials: Ser
     return routes
 
 
-def find_server(gateway: Gateway, name: str) -> ServerKey:
+def find_server(board: BoardState, name: str) -> ServerKey:
     """By server key, or by server id while only one server has it."""
-    servers = [key for key in gateway.board.policy.servers if isinstance(key, ServerKey)]
+    servers = [key for key in board.policy.servers if isinstance(key, ServerKey)]
     found = [key for key in servers if name in (str(key), key.server)]
     exact = [key for key in found if str(key) == name] or found
     if len(exact) == 1:
@@ -186,10 +195,10 @@ def find_server(gateway: Gateway, name: str) -> ServerKey:
     raise ProblemError(HTTPStatus.NOT_FOUND, f"There is no server {name!r}. {hint}")
 
 
-def find_provider(gateway: Gateway, name: str) -> ProviderKey:
+def find_provider(board: BoardState, name: str) -> ProviderKey:
     """A server, as above; or by its toolset's id what that brings itself."""
     own = ToolsetKey(ToolsetId(name))
-    return own if own in gateway.board.policy.servers else find_server(gateway, name)
+    return own if own in board.policy.servers else find_server(board, name)
 
 
 # Routes for one server on the board: its log, its tools, what it is given, and how far it is trusted.
@@ -231,9 +240,8 @@ class ServerToolsResponse(TypedDict):
     policyVersion: int
 
 
-def server_detail_routes(gateway: Gateway) -> APIRouter:
+def server_detail_routes(board: BoardState, operator: Operator, provider_registry: ProviderRegistry) -> APIRouter:
     routes = make_router("servers")
-    board = gateway.board
 
     @routes.get("/servers/{name}/log")
     async def show_server_log(
@@ -242,8 +250,8 @@ def server_detail_routes(gateway: Gateway) -> APIRouter:
         after: Annotated[str | None, Query(max_length=64, description="The `next` of an earlier answer.")] = None,
     ) -> ServerLogResponse:
         """The last lines that a server, or what a toolset brings itself, wrote to its error stream."""
-        key = find_provider(gateway, name)
-        lines = gateway.providers.log(key)
+        key = find_provider(board, name)
+        lines = provider_registry.log(key)
         tail = lines if isinstance(lines, LogLines) else LogLines(lines)
         told = [*log_levels(tail)]
         fresh, continues = tail.lines_after(after)
@@ -265,7 +273,7 @@ def server_detail_routes(gateway: Gateway) -> APIRouter:
         after: Annotated[int, Query(ge=0, description="The `next` of an earlier answer.")] = 0,
     ) -> ServerToolsResponse:
         """The tools of one server with their verdicts, what they claim, and what each costs a model."""
-        key = find_provider(gateway, name)
+        key = find_provider(board, name)
         resolution = board.resolution(View())
         tools = (board.catalogue.listings.get(key) or Listing(key, ProviderOff())).tools
         page = tools[after : after + limit]
@@ -283,8 +291,8 @@ def server_detail_routes(gateway: Gateway) -> APIRouter:
     @routes.put("/servers/{name}/trust")
     async def set_trust(name: str, body: TrustBody, if_match: IfMatchVersion = None) -> ServerTrustResponse:
         """When its tools wait for a person: never, when new or changed after first sight, always."""
-        key = find_provider(gateway, name)
-        await run_command(gateway, SetTrust(key, Trust(body.trust)), if_match)
+        key = find_provider(board, name)
+        await run_command(operator, SetTrust(key, Trust(body.trust)), if_match)
         return {
             **server_info(board.policy.servers[key], board, board.resolution(View())),
             "policyVersion": board.policy.version,
@@ -296,9 +304,8 @@ def server_detail_routes(gateway: Gateway) -> APIRouter:
 # Routes for servers that wait for their review: one look at what they would bring, and their release.
 
 
-def quarantine_routes(gateway: Gateway) -> APIRouter:
+def quarantine_routes(board: BoardState, clock: Clock, operator: Operator, provider_for: ProviderFor) -> APIRouter:
     routes = make_router("servers")
-    board = gateway.board
 
     def current_server_info(key: ProviderKey) -> ServerInfo:
         server = board.policy.servers.get(key)
@@ -318,7 +325,7 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
     @routes.post("/servers/{name}/review")
     async def review_server(name: str, body: ServerMarkBody | None = None) -> ServerReviewResponse:
         """Start a server in quarantine once, aside from the board, to see what it lists; it is stopped again."""
-        key = find_provider(gateway, name)
+        key = find_provider(board, name)
         as_read(key, body)
         if key not in {reason.server for reason in servers_under_review(board.policy)}:
             told = (
@@ -326,7 +333,7 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
             )
             raise ProblemError(HTTPStatus.CONFLICT, told)
         require_admin_for_program(board.policy.servers[key])
-        trial = await try_server(board.policy.servers[key], gateway.provider_for, gateway.clock)
+        trial = await try_server(board.policy.servers[key], provider_for, clock)
         everything = tuple(board.catalogue.tools.values())
         board.publish_preview(trial.listing)
 
@@ -341,13 +348,13 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
         name: str, body: ServerMarkBody | None = None, if_match: IfMatchVersion = None
     ) -> ServerInfo:
         """Let a server out of quarantine. It is started, and every tool it lists waits for approval."""
-        key = find_provider(gateway, name)
+        key = find_provider(board, name)
         as_read(key, body)
         require_admin_for_program(board.policy.servers[key])
         if if_match is None and body is not None and body.read is not None:
             # What the board shows now may be another one in the store already.
             if_match = str(board.policy.version)
-        await run_command(gateway, ReleaseServer(key), if_match)
+        await run_command(operator, ReleaseServer(key), if_match)
         return current_server_info(key)
 
     return routes
@@ -356,14 +363,16 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
 # Routes for signing in to servers, and out again. Tokens are in none of their answers.
 
 
-def sign_in_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRouter:
+def sign_in_routes(
+    board: BoardState, operator: Operator, provider_registry: ProviderRegistry, sign_ins: Callable[[], SignIns]
+) -> APIRouter:
     """`sign_ins` is asked for only when somebody signs in: it takes a while to load."""
     routes = make_router("servers")
 
     @routes.get("/servers/{name}/sign-in")
     async def show_sign_in(name: str) -> SignInResponse:
         """Whether somebody is signed in to a server, since when, and what went wrong at the last try."""
-        key = find_server(gateway, name)
+        key = find_server(board, name)
         found = sign_ins().state(key)
         if isinstance(found, SignInUnavailable):
             raise ProblemError(HTTPStatus.CONFLICT, found.why)
@@ -379,7 +388,7 @@ def sign_in_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRout
     async def begin_sign_in(name: str) -> SignInLinkResponse:
         """A link by which a person signs in to a server: it works once, and for a few minutes."""
         before = await show_sign_in(name)
-        link = sign_ins().create_link(find_server(gateway, name), decision_author())
+        link = sign_ins().create_link(find_server(board, name), decision_author())
         if isinstance(link, SignInUnavailable):
             raise ProblemError(HTTPStatus.CONFLICT, link.why)
         return {**before, "url": link}
@@ -387,12 +396,12 @@ def sign_in_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRout
     @routes.delete("/servers/{name}/sign-in")
     async def forget_sign_in(name: str) -> SignOutResponse:
         """Forget the sign-in to a server, here and where it can be told to do so too."""
-        key = find_server(gateway, name)
+        key = find_server(board, name)
         revoked = await sign_ins().sign_out(key)
         if isinstance(revoked, SignInUnavailable):
             raise ProblemError(HTTPStatus.CONFLICT, revoked.why)
-        gateway.operator.record("sign_out", str(key), "signed out of it", decision_author())
-        gateway.providers.restart(key)
+        operator.record("sign_out", str(key), "signed out of it", decision_author())
+        provider_registry.restart(key)
         return {"id": str(key), "signedIn": False, "revoked": revoked}
 
     return routes

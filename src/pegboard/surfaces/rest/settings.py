@@ -31,9 +31,10 @@ from pegboard.config.keys.root import TRUST
 from pegboard.config.paths import data_directory
 from pegboard.config.provenance import Setting, SettingOrigin, list_settings
 from pegboard.core.model.principals import TokenScope
+from pegboard.gateway.board import BoardState
 from pegboard.gateway.file_watch import CONFIG_RECORD_KIND
-from pegboard.gateway.gateway import Gateway
-from pegboard.ports.audit import StoreUnavailable
+from pegboard.gateway.operator import Operator
+from pegboard.ports.audit import Audit, StoreUnavailable
 from pegboard.ports.stores import Storage, StorageProbe
 from pegboard.surfaces.rest.auth import decision_author, requires_scopes
 from pegboard.surfaces.rest.responses import ProblemError, make_router
@@ -130,9 +131,8 @@ class RuntimeInfo:
     storage: StorageProbe | None = None
 
 
-def setting_routes(gateway: Gateway, about: RuntimeInfo) -> APIRouter:
+def setting_routes(board: BoardState, audit: Audit, about: RuntimeInfo) -> APIRouter:
     routes = make_router("settings")
-    board = gateway.board
 
     @routes.get("/settings")
     async def show_settings() -> SettingsResponse:
@@ -143,7 +143,7 @@ def setting_routes(gateway: Gateway, about: RuntimeInfo) -> APIRouter:
             "trust": _setting_info(_TRUST_SETTING, board.settings_locations.file),
             "fileDigest": board.settings_locations.digest or None,
             "places": _places_info(about.config, about.data_dir),
-            "storage": _storage_info(about.store, await _read_storage(about.storage), gateway.audit.dropped_count),
+            "storage": _storage_info(about.store, await _read_storage(about.storage), audit.dropped_count),
             "versions": {
                 "pegboard": __version__,
                 "python": platform.python_version(),
@@ -289,9 +289,9 @@ class ChangeSettingResponse(TypedDict):
     fileDigest: str
 
 
-def setting_change_routes(gateway: Gateway) -> APIRouter:
+def setting_change_routes(board: BoardState, operator: Operator) -> APIRouter:
     routes = make_router("settings")
-    board, turn = gateway.board, anyio.Lock()
+    turn = anyio.Lock()
 
     @routes.put("/settings/{key}")
     @requires_scopes(TokenScope.ADMIN)
@@ -310,7 +310,7 @@ def setting_change_routes(gateway: Gateway) -> APIRouter:
             edit = await _run_edit(act)
         is_written = not body.dryRun and edit.digest != body.fileDigest
         if is_written:
-            gateway.operator.record(
+            operator.record(
                 CONFIG_RECORD_KIND, None, f"{key} was set in {Path(file).name} by the API", decision_author()
             )
             with anyio.move_on_after(LOAD_TIMEOUT_S):

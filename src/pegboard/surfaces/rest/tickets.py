@@ -17,9 +17,10 @@ from pegboard.core.model.redaction import NO_DISPLAY_LIMITS, is_cut, shorten
 from pegboard.core.model.rejection import CommandRejection
 from pegboard.core.overrides.schema import FilledArguments
 from pegboard.core.policy.policy import Consent
-from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.operator import SaveFailure
-from pegboard.gateway.tickets import ConsentTerms
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.operator import Operator, SaveFailure
+from pegboard.gateway.tickets import ConsentTerms, TicketDesk
+from pegboard.ports.providers import Clock
 from pegboard.ports.stores import TicketsUnavailable
 from pegboard.surfaces.rest.auth import current_identity, decision_author
 from pegboard.surfaces.rest.commands import run_command
@@ -116,9 +117,9 @@ class ConsentsResponse(PageResponse):
     consents: list[ConsentInfo]
 
 
-def ticket_routes(gateway: Gateway) -> APIRouter:
+def ticket_routes(board: BoardState, clock: Clock, operator: Operator, ticket_desk: TicketDesk) -> APIRouter:
     routes = make_router("tickets")
-    desk = gateway.tickets
+    desk = ticket_desk
 
     @routes.get("/tickets")
     async def list_tickets(all: Annotated[bool, Query(description="The decided ones too.")] = False) -> TicketsResponse:
@@ -139,7 +140,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
         """Standing permissions: what runs without confirmation, for whom, until when, and when it last did."""
         chosen = [
             consent
-            for consent in gateway.board.policy.decisions.consents.values()
+            for consent in board.policy.decisions.consents.values()
             if tool in (None, str(consent.tool)) and principal in (None, consent.principal)
         ]
         consents, following = paginate(chosen, lambda each: each.id, limit, after)
@@ -150,19 +151,19 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
     async def revoke_consent(id: str) -> ConsentInfo:
         """Revoke a standing permission. Every call that begins after the answer is asked about again, at every
         gateway on the same store; calls that run already are not ended."""
-        consent = gateway.board.policy.decisions.consents.get(id)
-        if consent is None and await gateway.operator.catch_up() is None:
+        consent = board.policy.decisions.consents.get(id)
+        if consent is None and await operator.catch_up() is None:
             # It may have been given at another gateway a moment ago.
-            consent = gateway.board.policy.decisions.consents.get(id)
+            consent = board.policy.decisions.consents.get(id)
         if consent is None:
             why = f"There is no standing permission {id[:64]!r}. See: pegboard tickets consents"
             raise ProblemError(HTTPStatus.NOT_FOUND, why)
         shape = _consent_shape(consent, await desk.last_uses())
-        await run_command(gateway, RevokeConsent(id, consent), None)
+        await run_command(operator, RevokeConsent(id, consent), None)
         return shape
 
     def _consent_shape(consent: Consent, uses: Mapping[str, datetime]) -> ConsentInfo:
-        tool, last = gateway.board.catalogue.tools.get(consent.tool), uses.get(consent.id)
+        tool, last = board.catalogue.tools.get(consent.tool), uses.get(consent.id)
         return {
             "id": consent.id,
             "tool": str(consent.tool),
@@ -171,10 +172,10 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
             "by": consent.by,
             "at": consent.at.isoformat(),
             "expiresAt": iso_time(consent.until),
-            "expired": consent.is_expired(gateway.clock()),
+            "expired": consent.is_expired(clock()),
             "lastUsedAt": iso_time(last),
             "whose": None if consent.identity is None else consent.identity.description,
-            "fits": None if tool is None else is_consent_current(consent, tool, gateway.board.policy),
+            "fits": None if tool is None else is_consent_current(consent, tool, board.policy),
         }
 
     @routes.get("/tickets/{id}")
@@ -195,7 +196,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
             match await desk.reveal(id, decision_author()):
                 case (ticket, arguments):
                     shape = ticket_info(
-                        ticket, gateway.clock(), desk.terms(ticket), DisplayedArguments(arguments, ()), full=True
+                        ticket, clock(), desk.terms(ticket), DisplayedArguments(arguments, ()), full=True
                     )
                     return {**shape, "redacted": False}
                 case refused:
@@ -226,7 +227,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
 
     async def shown_to_caller(ticket: Ticket, *, full: bool = False) -> TicketInfo:
         """Whoever may decide sees what they decide on; whoever may only look sees nothing that looks like a secret."""
-        now = gateway.clock()
+        now = clock()
         if ticket.state_at(now) not in (TicketState.WAITING, TicketState.ALLOWED):
             return ticket_info(ticket, now, desk.terms(ticket))
         if CallerScope.OPERATE in current_identity().scopes:

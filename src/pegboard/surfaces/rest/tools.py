@@ -63,11 +63,16 @@ from pegboard.core.policy.policy import Approval
 from pegboard.core.presentations.builtins import BUILTIN_TOOLS, BuiltinPlace
 from pegboard.core.presentations.entries import estimate_tokens
 from pegboard.core.review.diff import spec_sections
+from pegboard.gateway.board import BoardState
 from pegboard.gateway.caller import CallOutcome, wait_until_listed
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.maintenance import UnknownNames
+from pegboard.gateway.operator import Operator
+from pegboard.gateway.prompts import PromptBuilder
 from pegboard.gateway.result_text import outcome_word
+from pegboard.gateway.tool_calls import ToolCalls
 from pegboard.gateway.toolsets.installer import ToolsetInstaller
-from pegboard.ports.audit import AuditQuery, AuditRow
+from pegboard.ports.audit import Audit, AuditQuery, AuditRow
+from pegboard.ports.providers import Clock
 from pegboard.surfaces.rest.activity_schemas import TRIAL_PRESENTATION, ActivityRecord, activity_record
 from pegboard.surfaces.rest.auth import acting_caller, requires_scopes
 from pegboard.surfaces.rest.commands import IfMatchVersion, run_command
@@ -219,23 +224,28 @@ class ShowToolResponse(FullToolInfo, ToolFormsInfo):
 # Why the gateway's own tools are where they are, for those that are not on the board.
 
 
-def is_off_board_builtin(gateway: Gateway, name: str, view: View) -> bool:
+def is_off_board_builtin(board: BoardState, name: str, view: View) -> bool:
     """Whether the gateway itself has the tool, and no tool on the board has its name."""
     if name not in BUILTIN_TOOLS:
         return False
-    catalogue = gateway.board.catalogue
-    return WireName(name) not in gateway.board.resolution(view).by_name and all(
-        id.name != name for id in catalogue.tools
-    )
+    catalogue = board.catalogue
+    return WireName(name) not in board.resolution(view).by_name and all(id.name != name for id in catalogue.tools)
 
 
-def explain_builtin(gateway: Gateway, name: str, view: View, presented: PresentationMode | None) -> ExplainToolResponse:
+def explain_builtin(
+    board: BoardState,
+    tool_calls: ToolCalls,
+    prompt_builder: PromptBuilder,
+    name: str,
+    view: View,
+    presented: PresentationMode | None,
+) -> ExplainToolResponse:
     # Loaded for the first who asks: it needs all there is of prompts.
 
-    places = gateway.prompts.builtin_places(view, name, presented)
-    policy = gateway.board.policy
-    unknown = unknown_names(gateway.board.catalogue, policy)
-    ruled = _builtin_verdict(gateway, name, view)
+    places = prompt_builder.builtin_places(view, name, presented)
+    policy = board.policy
+    unknown = unknown_names(board.catalogue, policy)
+    ruled = _builtin_verdict(tool_calls, name, view)
     locked = ruled if isinstance(ruled, LockedTool) else None
     is_there = any(place.is_listed for place in places)
     closed = ruled if isinstance(ruled, LockedTool | HiddenTool) else None
@@ -255,21 +265,21 @@ def explain_builtin(gateway: Gateway, name: str, view: View, presented: Presenta
     }
 
 
-def _builtin_verdict(gateway: Gateway, name: str, view: View) -> Verdict | None:
+def _builtin_verdict(tool_calls: ToolCalls, name: str, view: View) -> Verdict | None:
     """On those of which people decide by their names; the others belong to their presentations."""
     if name == PYTHON:
-        return gateway.calls.verdict_on_programs(view)
-    return gateway.calls.verdict_on_search(view) if name == SEARCH else None
+        return tool_calls.verdict_on_programs(view)
+    return tool_calls.verdict_on_search(view) if name == SEARCH else None
 
 
 def builtin_steps(
-    gateway: Gateway, id: ToolId, view: View, presented: PresentationMode | None
+    prompt_builder: PromptBuilder, id: ToolId, view: View, presented: PresentationMode | None
 ) -> list[DecisionStepInfo]:
     """What is told of the gateway's own tool on the board, behind the steps that every tool has."""
     if not isinstance(id.source, BuiltinKey):
         return []
 
-    return [*map(_step_info, gateway.prompts.builtin_places(view, id.name, presented))]
+    return [*map(_step_info, prompt_builder.builtin_places(view, id.name, presented))]
 
 
 def _step_info(place: BuiltinPlace) -> DecisionStepInfo:
@@ -287,15 +297,21 @@ def _verdict_info(places: tuple[BuiltinPlace, ...], is_there: bool) -> VerdictIn
 _MAX_NAMED = 50
 
 
-def tool_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller]) -> APIRouter:
+def tool_routes(
+    board: BoardState,
+    clock: Clock,
+    tool_calls: ToolCalls,
+    prompt_builder: PromptBuilder,
+    name_watch: UnknownNames,
+    installer: Callable[[], ToolsetInstaller],
+) -> APIRouter:
     routes = make_router("tools")
-    board = gateway.board
 
     @routes.get("/tools")
     async def list_tools(asked: Annotated[ToolsQuery, Query()]) -> ToolsResponse:
         """Every tool of the catalogue with its verdict for this view."""
-        await gateway.unknown_names.refresh()
-        resolution = checked_resolution(gateway, asked.view())
+        await name_watch.refresh()
+        resolution = checked_resolution(board, asked.view())
         ids, following = paginate([*resolution.verdicts], str, asked.limit, asked.after)
         return {
             **following,
@@ -315,8 +331,8 @@ def tool_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller]) -> 
         `asOverridden` what a model sees, `difference` what lies between. A tool over databases is shown as over those
         that the principal may ask."""
         view = asked.view()
-        resolution = checked_resolution(gateway, view)
-        id = find_tool(gateway, asked.tool, resolution, as_printed=True)
+        resolution = checked_resolution(board, view)
+        id = find_tool(board, asked.tool, resolution, as_printed=True)
         tool = tool_seen_by(board.catalogue.tools[id], board.policy, view)
         return {**full_tool_info(tool, resolution, board.policy), **tool_forms_info(tool, board.policy)}
 
@@ -325,28 +341,28 @@ def tool_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller]) -> 
         """Every step of the decision for one tool and what it said. The gateway's own tools are known, wherever they
         are; `presentation` asks about its endpoint alone."""
         view = asked.view()
-        if is_off_board_builtin(gateway, asked.tool, view):
-            return explain_builtin(gateway, asked.tool, view, asked.asked_presentation)
-        await _wait_for_listing(gateway, asked.tool, view)
-        resolution = checked_resolution(gateway, view)
-        id = find_tool(gateway, asked.tool, resolution, as_printed=True)
+        if is_off_board_builtin(board, asked.tool, view):
+            return explain_builtin(board, tool_calls, prompt_builder, asked.tool, view, asked.asked_presentation)
+        await _wait_for_listing(board, asked.tool, view)
+        resolution = checked_resolution(board, view)
+        id = find_tool(board, asked.tool, resolution, as_printed=True)
         trail = explain(
             *(board.catalogue, board.policy, view, id),
             held=resolution.reserved_names,
             presented=asked.asked_presentation,
-            now=gateway.clock(),
+            now=clock(),
         )
         if trail is None:
             raise ProblemError(HTTPStatus.NOT_FOUND, f"{id} left the board just now.")
         shape = decision_trail_info(trail)
         return {
             **shape,
-            "steps": [*shape["steps"], *builtin_steps(gateway, id, view, asked.asked_presentation)],
+            "steps": [*shape["steps"], *builtin_steps(prompt_builder, id, view, asked.asked_presentation)],
             "action": action_info(suggest_action(trail.verdict, board.policy)),
-            "others": caller_without_infos(gateway, view, id),
+            "others": caller_without_infos(board, view, id),
             "overrides": appearance_field_infos(trail.override, trail.effects),
             "policyVersion": resolution.policy_version,
-            "unknownNames": [str(entry) for entry in _unknown_name_entries(gateway) if entry.may_mean(id)],
+            "unknownNames": [str(entry) for entry in _unknown_name_entries(board) if entry.may_mean(id)],
         }
 
     @routes.post("/call")
@@ -357,15 +373,15 @@ def tool_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller]) -> 
         `raw`, `asModel` and `rendered`."""
         acting = acting_caller(body.principal)
         view = body.view_of(acting.principal)
-        await _wait_for_listing(gateway, body.tool, view)
-        resolution = checked_resolution(gateway, view)
-        id = find_tool(gateway, body.tool, resolution)
+        await _wait_for_listing(board, body.tool, view)
+        resolution = checked_resolution(board, view)
+        id = find_tool(board, body.tool, resolution)
         asked = ToolCall(
             id=CallId(uuid4().hex),
             name=resolution.names.get(id, WireName(str(id))),
             arguments=body.arguments,
             principal=view.principal,
-            at=gateway.clock(),
+            at=clock(),
             client=acting.client,
             presentation=TRIAL_PRESENTATION if body.trial else "",
             made_by=acting.made_by,
@@ -375,12 +391,12 @@ def tool_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller]) -> 
         ended: CallOutcome = CallCancellation()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(cancel_on_disconnect, request, tasks.cancel_scope)
-            ended = await gateway.caller.call(asked, view)
+            ended = await tool_calls.call(asked, view)
             tasks.cancel_scope.cancel()
         told = call_response(ended, asked.audience)
         result = told.get("result")
         shown = (
-            await render_tool_call(gateway, installer, id, body.arguments, result) if isinstance(result, dict) else None
+            await render_tool_call(board, installer, id, body.arguments, result) if isinstance(result, dict) else None
         )
         if shown is not None:
             told["rendered"] = rendered_info(shown)
@@ -389,14 +405,13 @@ def tool_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller]) -> 
     return routes
 
 
-def caller_without_infos(gateway: Gateway, view: View, id: ToolId) -> list[CallerWithoutInfo]:
-    found = callers_without(gateway.board.catalogue, gateway.board.policy, view, id)
+def caller_without_infos(board: BoardState, view: View, id: ToolId) -> list[CallerWithoutInfo]:
+    found = callers_without(board.catalogue, board.policy, view, id)
     return [{"principal": each.principal, "sentence": each.sentence} for each in found]
 
 
-async def _wait_for_listing(gateway: Gateway, text: str, view: View) -> None:
+async def _wait_for_listing(board: BoardState, text: str, view: View) -> None:
     """Wait for a server that is starting and may have the tool."""
-    board = gateway.board
     found = find_tools(
         parse_reference(text), build_directory(board.catalogue, board.policy), ReferenceKind.TOOL, suggest=False
     )
@@ -406,12 +421,12 @@ async def _wait_for_listing(gateway: Gateway, text: str, view: View) -> None:
             raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, refusal_text(why, audience=Audience.OPERATOR))
 
 
-def find_tool(gateway: Gateway, text: str, resolution: Resolution, *, as_printed: bool = False) -> ToolId:
+def find_tool(board: BoardState, text: str, resolution: Resolution, *, as_printed: bool = False) -> ToolId:
     """One tool, by id, by a name that a client sees or saw for it, or by its own name while only one tool has it.
     With `as_printed` also by a name with escapes, if nothing else has it: to look at, never to call or decide."""
     if (id := resolution.find_tool(text)) is not None:
         return id
-    within = build_directory(gateway.board.catalogue, gateway.board.policy)
+    within = build_directory(board.catalogue, board.policy)
     found = find_tools(parse_reference(text), within, ReferenceKind.TOOL)
     if as_printed and isinstance(found, UnknownReference):
         found = within.find_by_printed_form(text) or found
@@ -420,13 +435,13 @@ def find_tool(gateway: Gateway, text: str, resolution: Resolution, *, as_printed
             # By the name that another program has for it.
             found = replace(found, suggestions=(TOOLS[text],))
         near = [id for name in found.suggestions for id in _find_by_name(name, within)]
-        raise _removed_tool_problem(gateway, text, resolution.view) or _unknown_tool_problem(
-            gateway, text, str(found), near
+        raise _removed_tool_problem(board, text, resolution.view) or _unknown_tool_problem(
+            board, text, str(found), near
         )
     if len(found) == 1:
         return found[0]
     if not found:
-        raise _unknown_tool_problem(gateway, text, f"No tool fits {text!r}.", ())
+        raise _unknown_tool_problem(board, text, f"No tool fits {text!r}.", ())
     ids = ", ".join(str(id) for id in found[:10])
     several = f"{len(found)} tools fit {text!r}: {ids}. Name one by its id."
     raise ProblemError(HTTPStatus.BAD_REQUEST, several, {"tools": [str(id) for id in found[:_MAX_NAMED]]})
@@ -437,20 +452,16 @@ def _find_by_name(text: str, within: ToolDirectory) -> tuple[ToolId, ...]:
     return () if isinstance(found, UnknownReference) else found
 
 
-def _removed_tool_problem(gateway: Gateway, text: str, view: View) -> ProblemError | None:
+def _removed_tool_problem(board: BoardState, text: str, view: View) -> ProblemError | None:
     """Of a tool that its source offered once, the same is told as on the wall."""
-    left = [
-        each
-        for each in missing_tools(gateway.board.catalogue, gateway.board.policy, view)
-        if each.tool == parse_reference(text)
-    ]
+    left = [each for each in missing_tools(board.catalogue, board.policy, view) if each.tool == parse_reference(text)]
     told = [f"{describe_missing(each)} {missing_remedy(each)}" for each in left]
     return ProblemError(HTTPStatus.NOT_FOUND, told[0], {"tools": [], "unheard": []}) if told else None
 
 
-def _unknown_tool_problem(gateway: Gateway, text: str, told: str, near: Sequence[ToolId]) -> ProblemError:
+def _unknown_tool_problem(board: BoardState, text: str, told: str, near: Sequence[ToolId]) -> ProblemError:
     """A tool that is looked for in vain may belong to a server that has not listed any yet; an id names the one."""
-    silent = [*sources_without_list(gateway.board.catalogue, gateway.board.policy)]
+    silent = [*sources_without_list(board.catalogue, board.policy)]
     meant = parse_reference(text)
     its_own = [(source, verdict) for source, verdict in silent if isinstance(meant, ToolId) and meant.source == source]
     if its_own:
@@ -461,25 +472,25 @@ def _unknown_tool_problem(gateway: Gateway, text: str, told: str, near: Sequence
     elif silent:
         names = ", ".join(str(source) for source, _ in silent[:5]) + (" and others" if len(silent) > 5 else "")
         told += f" Not up, so its tools are not known: {names}."
-    told = " ".join((told, *(str(entry) for entry in _unknown_name_entries(gateway) if entry.text == text)))
-    shapes = [_unlisted_provider_info(gateway, source, verdict) for source, verdict in silent[:_MAX_NAMED]]
+    told = " ".join((told, *(str(entry) for entry in _unknown_name_entries(board) if entry.text == text)))
+    shapes = [_unlisted_provider_info(board, source, verdict) for source, verdict in silent[:_MAX_NAMED]]
     told += "" if its_own else " See: pegboard tools list"
     return ProblemError(HTTPStatus.NOT_FOUND, told, {"tools": [str(id) for id in near[:_MAX_NAMED]], "unheard": shapes})
 
 
-def _unknown_name_entries(gateway: Gateway) -> tuple[UnknownName, ...]:
-    return unknown_names(gateway.board.catalogue, gateway.board.policy)
+def _unknown_name_entries(board: BoardState) -> tuple[UnknownName, ...]:
+    return unknown_names(board.catalogue, board.policy)
 
 
 def _unlisted_provider_info(
-    gateway: Gateway, source: SourceKey, verdict: OpenTool | LockedTool
+    board: BoardState, source: SourceKey, verdict: OpenTool | LockedTool
 ) -> UnlistedProviderInfo:
     said = (
         explain_reason(verdict.reason) if isinstance(verdict, LockedTool) else f"{source} has not listed its tools yet."
     )
     if isinstance(verdict, LockedTool) and (more := operator_detail(verdict.reason)) is not None:
         said += f" {more}"
-    return {"id": str(source), "sentence": said, "action": action_info(suggest_action(verdict, gateway.board.policy))}
+    return {"id": str(source), "sentence": said, "action": action_info(suggest_action(verdict, board.policy))}
 
 
 async def cancel_on_disconnect(request: Request, scope: anyio.CancelScope) -> None:
@@ -489,10 +500,10 @@ async def cancel_on_disconnect(request: Request, scope: anyio.CancelScope) -> No
     scope.cancel()
 
 
-def checked_resolution(gateway: Gateway, view: View) -> Resolution:
-    resolution = gateway.board.resolution(view)
-    if not gateway.board.policy.is_known_principal(view.principal):
-        raise ProblemError(HTTPStatus.NOT_FOUND, _unknown_principal_text(view.principal, gateway.board.policy.callers))
+def checked_resolution(board: BoardState, view: View) -> Resolution:
+    resolution = board.resolution(view)
+    if not board.policy.is_known_principal(view.principal):
+        raise ProblemError(HTTPStatus.NOT_FOUND, _unknown_principal_text(view.principal, board.policy.callers))
     if resolution.unknown_in_narrowing:
         told = [str(unknown) for unknown in resolution.unknown_in_narrowing]
         sets = sorted({id.toolset for id in resolution.offered_tools})
@@ -563,9 +574,8 @@ class ToolHistoryResponse(TypedDict):
     policyVersion: int
 
 
-def tool_history_routes(gateway: Gateway) -> APIRouter:
+def tool_history_routes(board: BoardState, audit: Audit) -> APIRouter:
     routes = make_router("tools")
-    board, audit = gateway.board, gateway.audit
 
     @routes.get("/tools/history")
     async def show_tool_history(asked: Annotated[HistoryQuery, Query()]) -> ToolHistoryResponse:
@@ -573,8 +583,8 @@ def tool_history_routes(gateway: Gateway) -> APIRouter:
         one that was approved, and what differs between them; the latest calls and refusals. `next` is the `before` of
         `/activity?tool=…` for those before. Of a tool that is no longer offered, what is kept."""
         view = asked.view()
-        resolution = checked_resolution(gateway, view)
-        id = _find_removed_tool(gateway, asked.tool, view) or find_tool(gateway, asked.tool, resolution)
+        resolution = checked_resolution(board, view)
+        id = _find_removed_tool(board, asked.tool, view) or find_tool(board, asked.tool, resolution)
         tool, policy = board.catalogue.tools.get(id), board.policy
         approval = policy.decisions.approvals.get(id)
         about = AuditQuery(kind=DECISION, limit=asked.limit)
@@ -603,9 +613,9 @@ def tool_history_routes(gateway: Gateway) -> APIRouter:
     return routes
 
 
-def _find_removed_tool(gateway: Gateway, text: str, view: View) -> ToolId | None:
+def _find_removed_tool(board: BoardState, text: str, view: View) -> ToolId | None:
     """The tool by its id, if it hangs on the wall as one that is no longer offered."""
-    id, board = parse_tool_id(text), gateway.board
+    id = parse_tool_id(text)
     left = {each.tool for each in missing_tools(board.catalogue, board.policy, view)}
     return id if isinstance(id, ToolId) and id in left else None
 
@@ -658,12 +668,11 @@ class SwitchToolsResponse(TypedDict):
     policyVersion: int
 
 
-def switch_routes(gateway: Gateway) -> APIRouter:
+def switch_routes(board: BoardState, operator: Operator) -> APIRouter:
     routes = make_router("tools")
-    board = gateway.board
 
     def resolve_tool(text: str) -> ToolId:
-        return find_tool(gateway, text, board.resolution(View()))
+        return find_tool(board, text, board.resolution(View()))
 
     def current_tool_info(id: ToolId) -> FullToolInfo:
         return full_tool_info(board.catalogue.tools[id], board.resolution(View()), board.policy)
@@ -672,7 +681,7 @@ def switch_routes(gateway: Gateway) -> APIRouter:
     async def switch_tool(body: ToolSwitchBody, if_match: IfMatchVersion = None) -> FullToolInfo:
         """Switch one tool on or off."""
         id = resolve_tool(body.tool)
-        await run_command(gateway, SetSwitch(id, body.on, body.note), if_match)
+        await run_command(operator, SetSwitch(id, body.on, body.note), if_match)
         return current_tool_info(id)
 
     @routes.post("/tools/switches")
@@ -682,7 +691,7 @@ def switch_routes(gateway: Gateway) -> APIRouter:
         if unknown := [text for text in dict.fromkeys(body.tools) if text not in known]:
             raise ProblemError(HTTPStatus.NOT_FOUND, _unknown_ids_text(unknown))
         tools = tuple(dict.fromkeys(known[text] for text in body.tools))
-        await run_command(gateway, SetToolSwitches(tools, body.on, body.note), if_match)
+        await run_command(operator, SetToolSwitches(tools, body.on, body.note), if_match)
         return {"switched": len(tools), "policyVersion": board.policy.version}
 
     @routes.post("/tools/approve")
@@ -690,7 +699,7 @@ def switch_routes(gateway: Gateway) -> APIRouter:
         """Approve a tool exactly as it was read."""
         id = resolve_tool(body.tool)
         await run_command(
-            gateway, ApproveTool(id, board.catalogue.tools[id].spec, Fingerprint(body.fingerprint)), if_match
+            operator, ApproveTool(id, board.catalogue.tools[id].spec, Fingerprint(body.fingerprint)), if_match
         )
         return current_tool_info(id)
 

@@ -24,7 +24,9 @@ from pegboard.core.model.principals import TokenScope
 from pegboard.core.model.rejection import CommandRejection
 from pegboard.core.overrides.model import Override
 from pegboard.core.policy.policy import Policy
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.board import BoardState
+from pegboard.gateway.operator import Operator
+from pegboard.ports.providers import Clock
 from pegboard.surfaces.rest.auth import decision_author, requires_scopes
 from pegboard.surfaces.rest.commands import IfMatchVersion, run_command
 from pegboard.surfaces.rest.overrides import parse_override_place
@@ -79,9 +81,8 @@ class ToolChoiceResponse(TypedDict):
     policyVersion: int
 
 
-def choice_routes(gateway: Gateway) -> APIRouter:
+def choice_routes(board: BoardState, clock: Clock, operator: Operator) -> APIRouter:
     routes = make_router("toolsets")
-    board = gateway.board
 
     async def describe_choice(
         id: ToolsetId, before: Policy, after: Policy, problems: Sequence[str] = ()
@@ -94,7 +95,7 @@ def choice_routes(gateway: Gateway) -> APIRouter:
     @routes.get("/toolsets/{name}/choice")
     async def show_choice(name: str) -> ToolChoiceResponse:
         """What people include and exclude of a toolset's tools, and each tool: in or out, and why."""
-        id, policy = find_toolset(gateway, name), board.policy
+        id, policy = find_toolset(board, name), board.policy
         return await describe_choice(id, policy, policy)
 
     @routes.post("/toolsets/{name}/choice/preview")
@@ -102,9 +103,9 @@ def choice_routes(gateway: Gateway) -> APIRouter:
     async def preview_choice(name: str, body: ToolChoiceBody) -> ToolChoiceResponse:
         """What `PUT …/choice` with the same body would add and remove. Nothing is saved. With `problems`, it would be
         refused, and the rest tells what holds now."""
-        id, policy = find_toolset(gateway, name), board.policy
-        command, wrong = _to_command(gateway, id, body)
-        after = apply_command(policy, command, decision_author(), gateway.clock())
+        id, policy = find_toolset(board, name), board.policy
+        command, wrong = _to_command(board, id, body)
+        after = apply_command(policy, command, decision_author(), clock())
         if isinstance(after, CommandRejection):
             wrong.append(after.why)
         if wrong or isinstance(after, CommandRejection):
@@ -116,26 +117,26 @@ def choice_routes(gateway: Gateway) -> APIRouter:
     async def save_choice(name: str, body: ToolChoiceBody, if_match: IfMatchVersion = None) -> ToolChoiceResponse:
         """From now on people include and exclude exactly this of the toolset's tools, by the `enabled` of their
         overrides. What those say besides stays. One write: all of it or nothing."""
-        id = find_toolset(gateway, name)
-        command, wrong = _to_command(gateway, id, body)
+        id = find_toolset(board, name)
+        command, wrong = _to_command(board, id, body)
         if wrong:
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(wrong), {"errors": [*wrong]})
-        await run_command(gateway, command, if_match)
+        await run_command(operator, command, if_match)
         return await describe_choice(id, board.policy, board.policy)
 
     return routes
 
 
-def _to_command(gateway: Gateway, id: ToolsetId, body: ToolChoiceBody) -> tuple[SetToolsetChoice, list[str]]:
+def _to_command(board: BoardState, id: ToolsetId, body: ToolChoiceBody) -> tuple[SetToolsetChoice, list[str]]:
     """And what of the body cannot be read. What is said already is taken as it stands, also of tools that are gone."""
-    known = {str(row.target): row.target for row in choice_overrides(gateway.board.policy.decisions, id)}
+    known = {str(row.target): row.target for row in choice_overrides(board.policy.decisions, id)}
     wrong: list[str] = []
 
     def parse_targets(texts: Sequence[str]) -> tuple[ChoiceTarget, ...]:
         found: dict[ChoiceTarget, None] = {}
         for text in texts:
             try:
-                found[known.get(text) or parse_override_place(gateway, text.strip(), id)[1]] = None
+                found[known.get(text) or parse_override_place(board, text.strip(), id)[1]] = None
             except ProblemError as problem:
                 wrong.append(problem.detail)
         return tuple(found)

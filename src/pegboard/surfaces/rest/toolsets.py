@@ -41,7 +41,7 @@ from pegboard.core.policy.policy import Policy
 from pegboard.core.toolsets.preview import InstallDifferences, PartDifference, VersionChange
 from pegboard.core.toolsets.report import LockedPart, describe_install
 from pegboard.gateway.board import BoardState
-from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.operator import Operator
 from pegboard.gateway.toolsets.export import ToolsetBundle, export_bundle
 from pegboard.gateway.toolsets.files import STAGING_PREFIX, FilesUnavailable
 from pegboard.gateway.toolsets.installer import ToolsetInstaller
@@ -525,9 +525,8 @@ def no_installer() -> ToolsetInstaller:
     raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "This gateway has no place for the files of toolsets.")
 
 
-def toolset_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller]) -> APIRouter:
+def toolset_routes(board: BoardState, operator: Operator, installer: Callable[[], ToolsetInstaller]) -> APIRouter:
     routes = make_router("toolsets")
-    board = gateway.board
 
     def current_toolset_info(toolset: Toolset) -> ToolsetInfo:
         asked = requested_secrets(board.policy).get(toolset.id, ())
@@ -589,7 +588,7 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller]) 
     @routes.get("/toolsets/{name}")
     async def show_toolset(name: str) -> ToolsetInfo:
         """One toolset: its tools with their statuses, its servers, secrets and files."""
-        return current_toolset_info(board.policy.toolsets[find_toolset(gateway, name)])
+        return current_toolset_info(board.policy.toolsets[find_toolset(board, name)])
 
     @routes.delete("/toolsets/{name}")
     async def remove_toolset(
@@ -598,7 +597,7 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller]) 
         if_match: IfMatchVersion = None,
     ) -> ToolsetRemovedResponse:
         """Take an installed toolset away, with all that belongs to it."""
-        id = find_toolset(gateway, name)
+        id = find_toolset(board, name)
         with translate_import_errors():
             left = await installer().remove(
                 id, decision_author(), keep_workspace=keep_workspace, version=parse_if_match(if_match)
@@ -608,8 +607,8 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller]) 
     @routes.post("/toolsets/{name}/switch")
     async def switch_toolset(name: str, body: SwitchBody, if_match: IfMatchVersion = None) -> ToolsetSwitchResponse:
         """Switch a whole toolset on or off. Each of its servers and tools keeps its own switch."""
-        id = find_toolset(gateway, name)
-        await run_command(gateway, SetSwitch(id, body.on, body.note), if_match)
+        id = find_toolset(board, name)
+        await run_command(operator, SetSwitch(id, body.on, body.note), if_match)
         return {"toolsetId": id, "on": body.on}
 
     @routes.get("/toolsets/{name}/export", response_model=ExportResponse, responses=_ZIP_RESPONSES)
@@ -620,7 +619,7 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller]) 
         ] = False,
     ) -> Response:
         """The toolset as a ZIP that can be imported elsewhere, without secrets."""
-        id = find_toolset(gateway, name)
+        id = find_toolset(board, name)
         with translate_import_errors():
             bundle = await export_bundle(board.policy, installer().files, id)
         if dry_run:
@@ -634,22 +633,22 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], ToolsetInstaller]) 
         """Set a secret that the toolset asks for. It is kept encrypted, and never shown again. A reference such as
         ${NAME} needs the scope `admin`."""
         refuse_references(body.value)
-        id = _toolset_with_secret(gateway, name, secret)
+        id = _toolset_with_secret(board, name, secret)
         await run_secret_change(installer().save_secret(id, secret, body.value, decision_author()))
         return {"toolsetId": id, "name": secret, "set": True}
 
     @routes.delete("/toolsets/{name}/secrets/{secret}")
     async def forget_toolset_secret(name: str, secret: str) -> SecretStateResponse:
         """Forget a secret."""
-        id = _toolset_with_secret(gateway, name, secret)
+        id = _toolset_with_secret(board, name, secret)
         await run_secret_change(installer().delete_secret(id, secret, decision_author()))
         return {"toolsetId": id, "name": secret, "set": False}
 
     return routes
 
 
-def find_toolset(gateway: Gateway, name: str) -> ToolsetId:
-    toolsets = gateway.board.policy.toolsets
+def find_toolset(board: BoardState, name: str) -> ToolsetId:
+    toolsets = board.policy.toolsets
     if (id := ToolsetId(name)) in toolsets:
         return id
     near = closest_names(name, toolsets)
@@ -657,9 +656,9 @@ def find_toolset(gateway: Gateway, name: str) -> ToolsetId:
     raise ProblemError(HTTPStatus.NOT_FOUND, f"There is no toolset {name!r}. {hint}")
 
 
-def _toolset_with_secret(gateway: Gateway, name: str, secret: str) -> ToolsetId:
-    id = find_toolset(gateway, name)
-    asked = requested_secrets(gateway.board.policy).get(id, ())
+def _toolset_with_secret(board: BoardState, name: str, secret: str) -> ToolsetId:
+    id = find_toolset(board, name)
+    asked = requested_secrets(board.policy).get(id, ())
     if secret in asked:
         return id
     near = closest_names(secret, asked)

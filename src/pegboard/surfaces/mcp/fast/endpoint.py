@@ -58,11 +58,11 @@ from pegboard.surfaces.mcp.fast.response import (
     RequestSupervisor,
     ResponseWriter,
 )
+from pegboard.surfaces.mcp.gateway_parts import McpParts
 from pegboard.surfaces.mcp.presentations.direct import PAGE_SIZE, ToolList
 from pegboard.surfaces.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS
 from pegboard.surfaces.mcp.request_checks import HttpRejection, RequestChecks
 from pegboard.surfaces.mcp.results import REQUEST_CANCELLED, BadCursor, cancelled_message
-from pegboard.surfaces.mcp.services import McpServices
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -170,15 +170,15 @@ class _PreparedHead:
 class FastPath:
     def __init__(
         self,
-        services: McpServices,
+        parts: McpParts,
         state: EndpointState,
         sessions: McpSessions,
         door: RequestChecks,
         read_view: ReadView,
         entrance: BearerAuthentication,
     ) -> None:
-        self._services = services
-        self._board = services.board
+        self._parts = parts
+        self._board = parts.board
         self._state = state
         self._sessions = sessions
         self._max_body_bytes = door.max_body_bytes
@@ -189,7 +189,7 @@ class FastPath:
         self._authentication = entrance
         self._encoder = ResultEncoder(SERVER_INFO)
         self._meta_cache = MetaCache()
-        self._calls = FastPathCalls(services.calls, state, self._meta_cache)
+        self._calls = FastPathCalls(parts.calls, state, self._meta_cache)
         self._list_encoder = ToolListEncoder(self._encoder.list_tail)
         self._supervisor = RequestSupervisor(door.client_timeout_s)
 
@@ -214,7 +214,7 @@ class FastPath:
         if (
             not isinstance(prepared, _PreparedHead)
             or prepared.board_revision is not self._board.revision
-            or (prepared.expires_at is not None and self._services.calls.clock() >= prepared.expires_at)
+            or (prepared.expires_at is not None and self._parts.calls.clock() >= prepared.expires_at)
         ):
             prepared = head.prepared_request = self._prepare_head(head)
             if prepared is None:
@@ -243,7 +243,7 @@ class FastPath:
 
     def _try_list(self, asked: ParsedRequest, body: bytes, outlet: ResponseSink) -> InboundRequest | None:
         """A page of the tools as it was encoded before: nothing is waited for, unless the client reads slowly."""
-        if self._services.providers.has_caller_aware:
+        if self._parts.providers.has_caller_aware:
             return None  # the tools may be listed for this caller first, and that takes time
         try:
             message = read_message(body)
@@ -380,8 +380,8 @@ class FastPath:
                 await self._execute_call(ready, id, asked, ticket)
                 return FastPathOutcome.SERVED
         elif message.method == "tools/list":
-            if self._services.providers.announce_caller(asked.headers):
-                await self._services.board.wait_until_started(self._startup_wait_s)
+            if self._parts.providers.announce_caller(asked.headers):
+                await self._parts.board.wait_until_started(self._startup_wait_s)
             page = self._encoded_page(message, asked)
             if page is not None:
                 await self._write_page(page, id, ticket)

@@ -31,12 +31,12 @@ from pegboard.core.presentations.code import INSTRUCTIONS, SEARCH, SEARCH_HINT, 
 from pegboard.core.presentations.retrieval import BLANK_QUERY_TEXT, DEFAULT_RESULTS, ToolSearchQuery
 from pegboard.gateway.tool_calls import PresentationAnswer
 from pegboard.ports.providers import ClientPeer, Progress
+from pegboard.surfaces.mcp.gateway_parts import PresentationParts
 from pegboard.surfaces.mcp.presentations.base import BoardCall, OwnCall
 from pegboard.surfaces.mcp.presentations.direct import tool_document
 from pegboard.surfaces.mcp.presentations.wrapper import WrappingPresentation
 from pegboard.surfaces.mcp.protocol import INVALID_PARAMS, ProtocolError
 from pegboard.surfaces.mcp.results import BadCursor, CallOutcome, ToolPage, error_result
-from pegboard.surfaces.mcp.services import PresentationServices
 from pegboard.surfaces.mcp.wire import sanitize_text
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class CodePresentation(WrappingPresentation):
 
     schema_tool = SEARCH
 
-    def __init__(self, services: PresentationServices, ready: anyio.Event | None = None) -> None:
-        super().__init__(services, PresentationMode.CODE.value, TOOLS, SEARCH, ready, also=(PYTHON, TICKET_TOOL))
+    def __init__(self, parts: PresentationParts, ready: anyio.Event | None = None) -> None:
+        super().__init__(parts, PresentationMode.CODE.value, TOOLS, SEARCH, ready, also=(PYTHON, TICKET_TOOL))
         self._cache: OrderedDict[View, tuple[Resolution, ProgramNames, bool]] = OrderedDict()
 
     @property
@@ -89,26 +89,26 @@ class CodePresentation(WrappingPresentation):
     ) -> CallOutcome:
         """A program runs here whether its tool hangs on the board or not."""
         if call.name == PYTHON:
-            return await self._services.calls.run_program(call, view, progress, peer)
-        return await self._services.calls.call(call, view, progress, peer)
+            return await self._parts.calls.run_program(call, view, progress, peer)
+        return await self._parts.calls.call(call, view, progress, peer)
 
     def _program_tools(self, view: View) -> list[JsonObject]:
         """Beside the search: what runs programs, and where some call must be confirmed, how to wait for that."""
         python = self._python_tool(view)
         documents = [] if python is None else [tool_document(python, WireName(PYTHON))]
-        asks = self._names(view)[1] or self._services.calls.needs_confirmation(view)
+        asks = self._names(view)[1] or self._parts.calls.needs_confirmation(view)
         return [*documents, _TICKET_DOCUMENT] if asks else documents
 
     def _python_tool(self, view: View) -> Tool | None:
         """What runs programs, where it is open to this caller."""
-        is_open = isinstance(self._services.calls.verdict_on_programs(view), OpenTool)
-        return self._services.calls.program_tool(SEARCH_HINT) if is_open else None
+        is_open = isinstance(self._parts.calls.verdict_on_programs(view), OpenTool)
+        return self._parts.calls.program_tool(SEARCH_HINT) if is_open else None
 
     def _names(self, view: View) -> "tuple[ProgramNames, bool]":
         """What functions are called, and whether a person must confirm any call."""
         from pegboard.prompts.stubs.programs import program_names
 
-        resolution = self._services.board.resolution(view)
+        resolution = self._parts.board.resolution(view)
         known = self._cache.get(view)
         if known is None or known[0] is not resolution:
             asks = any(isinstance(each, OpenTool) and each.confirm for each in resolution.verdicts.values())
@@ -128,7 +128,7 @@ class CodePresentation(WrappingPresentation):
         query, limit = str(arguments["query"]), arguments.get("limit", DEFAULT_RESULTS)
         assert isinstance(limit, int | float)
         asked = ToolSearchQuery(query, int(limit), include_disabled=_is_true(arguments, "include_disabled"))
-        answer = await self._services.search.retrieve(asked, view)
+        answer = await self._parts.search.retrieve(asked, view)
         told = FunctionDetail(str(arguments.get("detail", FunctionDetail.LINE)))
         text = await to_thread.run_sync(self._format_results, asked, answer, told, view, abandon_on_cancel=True)
         return ToolSuccess(json.dumps({"content": [{"type": "text", "text": sanitize_text(text)}]}).encode())
@@ -136,13 +136,13 @@ class CodePresentation(WrappingPresentation):
     def _format_results(self, asked: ToolSearchQuery, answer: JsonObject, told: FunctionDetail, view: View) -> str:
         from pegboard.prompts.stubs.programs import named_tools, search_result_text
 
-        board = self._services.board
+        board = self._parts.board
         resolution, policy, names = board.resolution(view), board.policy, self._names(view)[0]
         return search_result_text(answer, named_tools(asked.query, names), asked.limit, told, resolution, policy, names)
 
     def _refuse_unlisted(self, name: str, view: View) -> OwnCall:
         """The name of a tool that is a function here: told to the model, which found it under another roof."""
-        found = find_open_tool(name, self._services.board.resolution(view))
+        found = find_open_tool(name, self._parts.board.resolution(view))
         unknown = UnknownTool(name, *near_tools(name, (*TOOLS, PYTHON)))
         refusal = found if isinstance(found, LockedToolRefusal) else unknown
 

@@ -32,6 +32,7 @@ from pegboard.core.presentations.own_tools import (
 from pegboard.core.presentations.retrieval import BLANK_QUERY_TEXT, AnswerDetail, ToolSearchQuery
 from pegboard.gateway.signals import Subscription
 from pegboard.gateway.tool_calls import PresentationAnswer
+from pegboard.surfaces.mcp.gateway_parts import PresentationParts
 from pegboard.surfaces.mcp.presentations.base import (
     HANDLE_META_KEY,
     BoardCall,
@@ -46,7 +47,6 @@ from pegboard.surfaces.mcp.presentations.direct import tool_document
 from pegboard.surfaces.mcp.presentations.wrapper import WrappingPresentation, json_result
 from pegboard.surfaces.mcp.protocol import INVALID_PARAMS, ProtocolError
 from pegboard.surfaces.mcp.results import BadCursor, ToolPage
-from pegboard.surfaces.mcp.services import PresentationServices
 
 if TYPE_CHECKING:
     from mcp_types import CallToolRequestParams
@@ -70,12 +70,12 @@ class DeferredPresentation(WrappingPresentation):
     schema_tool = SEARCH
 
     def __init__(
-        self, services: PresentationServices, ready: anyio.Event | None = None, key: Callable[[], bytes] | None = None
+        self, parts: PresentationParts, ready: anyio.Event | None = None, key: Callable[[], bytes] | None = None
     ) -> None:
         """Handles are signed with the `key`; without one they are good for as long as this process runs."""
-        super().__init__(services, PresentationMode.DEFERRED.value, TOOLS, SEARCH, ready)
+        super().__init__(parts, PresentationMode.DEFERRED.value, TOOLS, SEARCH, ready)
         self.sessions: Final = FoundToolsBySession()
-        self.handles: Final = ConversationHandles(services.board, services.calls.clock, key)
+        self.handles: Final = ConversationHandles(parts.board, parts.calls.clock, key)
         self._lists: Final[OrderedDict[tuple[View, MaterializedTools], _DeferredToolList]] = OrderedDict()
         self._always_listed_cache: Final[OrderedDict[View, tuple[Resolution, tuple[ToolId, ...]]]] = OrderedDict()
         self._conversation: Conversation = StatelessConversation()
@@ -113,7 +113,7 @@ class DeferredPresentation(WrappingPresentation):
         """Of open tools too, listed or not: the schema of a locked one is withheld."""
         if name in self._tools:
             return super().input_schema(view, name)
-        resolution = self._services.board.resolution(view)
+        resolution = self._parts.board.resolution(view)
         id = resolution.find_tool(name)
         verdict = None if id is None else resolution.verdicts[id]
         return dict(verdict.visible_tool.spec.input_schema) if isinstance(verdict, OpenTool) else None
@@ -146,8 +146,8 @@ class DeferredPresentation(WrappingPresentation):
         self, asked: ToolSearchQuery, view: View, known: MaterializedTools, brought: MaterializedTools
     ) -> PresentationAnswer:
         await self.wait_until_ready()
-        answer = await self._services.search.retrieve(asked, view)
-        board = self._services.board
+        answer = await self._parts.search.retrieve(asked, view)
+        board = self._parts.board
         resolution, most = board.resolution(view), board.policy.declared.presentation.max_materialized
         stands = self._always_listed(resolution)
         # What is listed anyway takes no place.
@@ -173,7 +173,7 @@ class DeferredPresentation(WrappingPresentation):
         return found
 
     def _tool_list(self, view: View) -> _DeferredToolList:
-        found, resolution = self._found_tools(view), self._services.board.resolution(view)
+        found, resolution = self._found_tools(view), self._parts.board.resolution(view)
         key = view, found
         known = self._lists.get(key)
         if known is None or known.resolution is not resolution:
@@ -192,7 +192,7 @@ class DeferredPresentation(WrappingPresentation):
         asks = False
         for id in told.tools:
             name = free_name(id, resolution, self._tools)
-            verdict, look = resolution.verdicts[id], self._services.board.policy.overrides.for_tool(id)
+            verdict, look = resolution.verdicts[id], self._parts.board.policy.overrides.for_tool(id)
             if name is not None and isinstance(verdict, OpenTool):
                 asks |= verdict.confirm
                 yield tool_document(verdict.visible_tool, name, look.name_override, look.description_override)

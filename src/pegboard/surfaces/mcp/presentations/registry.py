@@ -6,16 +6,16 @@ from typing import assert_never
 import anyio
 
 from pegboard.core.model.settings import PresentationMode
+from pegboard.surfaces.mcp.gateway_parts import PresentationParts
 from pegboard.surfaces.mcp.presentations.base import Presentation
 from pegboard.surfaces.mcp.presentations.code import CodePresentation
 from pegboard.surfaces.mcp.presentations.deferred_tools import DeferredPresentation
 from pegboard.surfaces.mcp.presentations.search import AutoPresentation, MetaPresentation, SearchPresentation
-from pegboard.surfaces.mcp.services import PresentationServices
 
 
 def presentation_of(
     presented: PresentationMode,
-    services: PresentationServices,
+    parts: PresentationParts,
     ready: anyio.Event | None = None,
     *,
     key: Callable[[], bytes] | None = None,
@@ -28,14 +28,14 @@ def presentation_of(
         case PresentationMode.DIRECT:
             return None
         case PresentationMode.META:
-            return MetaPresentation(services, ready)
+            return MetaPresentation(parts, ready)
         case PresentationMode.SEARCH:
-            return SearchPresentation(services, ready)
+            return SearchPresentation(parts, ready)
         case PresentationMode.DEFERRED:
-            return DeferredPresentation(services, ready, key)
+            return DeferredPresentation(parts, ready, key)
         case PresentationMode.CODE:
-            return CodePresentation(services, ready)
+            return CodePresentation(parts, ready)
         case PresentationMode.AUTO:
-            return AutoPresentation(services, ready)
+            return AutoPresentation(parts, ready)
         case _:
             assert_never(presented)

@@ -32,11 +32,11 @@ from pegboard.core.presentations.retrieval import BLANK_QUERY_TEXT, DEFAULT_RESU
 from pegboard.core.presentations.search import DESCRIBE, RETRIEVE, TOOLS, describe_tools, list_upstream_servers
 from pegboard.core.presentations.search import INSTRUCTIONS as SEARCH_INSTRUCTIONS
 from pegboard.gateway.tool_calls import PresentationAnswer
+from pegboard.surfaces.mcp.gateway_parts import PresentationParts
 from pegboard.surfaces.mcp.presentations.base import BoardCall, OwnCall
 from pegboard.surfaces.mcp.presentations.direct import DirectPresentation
 from pegboard.surfaces.mcp.presentations.wrapper import WrappingPresentation, json_result, to_tool_answer
 from pegboard.surfaces.mcp.results import BadCursor, ToolPage
-from pegboard.surfaces.mcp.services import PresentationServices
 
 if TYPE_CHECKING:
     from mcp_types import CallToolRequestParams
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 class SearchPresentation(WrappingPresentation):
     schema_tool = DESCRIBE
 
-    def __init__(self, services: PresentationServices, ready: anyio.Event | None = None) -> None:
-        super().__init__(services, PresentationMode.SEARCH.value, TOOLS, RETRIEVE, ready)
+    def __init__(self, parts: PresentationParts, ready: anyio.Event | None = None) -> None:
+        super().__init__(parts, PresentationMode.SEARCH.value, TOOLS, RETRIEVE, ready)
 
     @property
     def instructions(self) -> str:
@@ -71,15 +71,15 @@ class SearchPresentation(WrappingPresentation):
 
     async def _search_tools(self, asked: ToolSearchQuery, view: View) -> ToolSuccess:
         await self.wait_until_ready()
-        return json_result(await self._services.search.retrieve(asked, view))
+        return json_result(await self._parts.search.retrieve(asked, view))
 
     async def _describe_tools(self, names: tuple[str, ...], view: View) -> ToolSuccess:
         await self.wait_until_ready()
-        board = self._services.board
+        board = self._parts.board
         return json_result(describe_tools(names, board.resolution(view), board.policy))
 
     async def _list_servers(self, view: View) -> ToolSuccess:
-        board = self._services.board
+        board = self._parts.board
         resolution = await board.resolve_off_loop(view)
         # Beside the loop, because on a large board counting takes longer than calls may wait.
         counted = partial(list_upstream_servers, board.catalogue, board.policy, resolution)
@@ -118,8 +118,8 @@ class MetaPresentation(WrappingPresentation):
     call_arguments = "tool", "input"
     schema_tool = GET_INPUT_SCHEMA
 
-    def __init__(self, services: PresentationServices, ready: anyio.Event | None = None) -> None:
-        super().__init__(services, PresentationMode.META.value, META_TOOLS, LIST_TOOLS, ready)
+    def __init__(self, parts: PresentationParts, ready: anyio.Event | None = None) -> None:
+        super().__init__(parts, PresentationMode.META.value, META_TOOLS, LIST_TOOLS, ready)
         self._handlers: Final[dict[str, _AnswerToolCall]] = {
             LIST_TOOLSETS: self._list_toolsets,
             LIST_TOOLS: self._list_tools,
@@ -140,12 +140,12 @@ class MetaPresentation(WrappingPresentation):
 
     async def _list_toolsets(self, arguments: Arguments, view: View) -> PresentationAnswer:
         await self.wait_until_ready()
-        board = self._services.board
+        board = self._parts.board
         return json_result(list_toolsets(board.resolution(view), board.policy))
 
     async def _list_tools(self, arguments: Arguments, view: View) -> PresentationAnswer:
         await self.wait_until_ready()
-        board = self._services.board
+        board = self._parts.board
         offset = arguments.get("offset", 0)
         assert isinstance(offset, int | float)
         found = list_tools(str(arguments["toolset"]), int(offset), board.resolution(view), board.policy)
@@ -157,12 +157,12 @@ class MetaPresentation(WrappingPresentation):
 
     async def _input_schemas(self, arguments: Arguments, view: View) -> PresentationAnswer:
         await self.wait_until_ready()
-        board = self._services.board
+        board = self._parts.board
         return to_tool_answer(get_input_schema(str(arguments["tool"]), board.resolution(view), board.policy))
 
     async def _output_schemas(self, arguments: Arguments, view: View) -> PresentationAnswer:
         await self.wait_until_ready()
-        return to_tool_answer(get_output_schema(str(arguments["tool"]), self._services.board.resolution(view)))
+        return to_tool_answer(get_output_schema(str(arguments["tool"]), self._parts.board.resolution(view)))
 
 
 # The presentation that follows the number of tools: each as itself while they are few, through search when many.
@@ -178,10 +178,10 @@ INSTRUCTIONS: Final = (
 class AutoPresentation:
     """Tools come and go while clients still hold the list from before, so a call is taken by either way."""
 
-    def __init__(self, services: PresentationServices, ready: anyio.Event | None = None) -> None:
-        self._board = services.board
-        self._direct = DirectPresentation(services.board)
-        self._search = SearchPresentation(services, ready)
+    def __init__(self, parts: PresentationParts, ready: anyio.Event | None = None) -> None:
+        self._board = parts.board
+        self._direct = DirectPresentation(parts.board)
+        self._search = SearchPresentation(parts, ready)
         self._cache: OrderedDict[View, tuple[Resolution, PresentationMode]] = OrderedDict()
 
     @property

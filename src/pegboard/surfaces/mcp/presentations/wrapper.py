@@ -35,11 +35,11 @@ from pegboard.gateway.board import BoardState
 from pegboard.gateway.builtins import builtin_refusal
 from pegboard.gateway.tool_calls import AnswerCall, PresentationAnswer
 from pegboard.gateway.validation import Validators
+from pegboard.surfaces.mcp.gateway_parts import PresentationParts
 from pegboard.surfaces.mcp.presentations.base import BoardCall, OwnCall
 from pegboard.surfaces.mcp.presentations.direct import tool_document
 from pegboard.surfaces.mcp.protocol import INVALID_PARAMS, ProtocolError
 from pegboard.surfaces.mcp.results import BadCursor, CallOutcome, ToolPage, error_result, result_of
-from pegboard.surfaces.mcp.services import PresentationServices
 from pegboard.surfaces.mcp.wire import sanitize_object, sanitize_text
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class WrappingPresentation(ABC):
 
     def __init__(
         self,
-        services: PresentationServices,
+        parts: PresentationParts,
         name: str,
         tools: Mapping[str, Tool],
         found_by: str,
@@ -118,13 +118,13 @@ class WrappingPresentation(ABC):
         """`found_by` is the tool that names others; `also` are names of the presentation's own beside `tools`. Until
         `ready`, an answer waits; without it, a moment for what is starting."""
         self.name: Final = name
-        self._services = services
+        self._parts = parts
         self._tools = tools
         self._own_names = (*tools, *also)
         self._search_tool = found_by
         self._ready = ready
         self._validators = Validators()
-        self._pinned = PinnedTools(services.board, (*tools, *also))
+        self._pinned = PinnedTools(parts.board, (*tools, *also))
         self._all_own_documents = tuple(tool_document(tool, WireName(name)) for name, tool in tools.items())
         self._own_fingerprint = hashlib.sha256(json.dumps(self._all_own_documents).encode()).digest()
 
@@ -171,7 +171,7 @@ class WrappingPresentation(ABC):
 
     def _refusal(self, tool: Tool, view: View) -> LockedToolRefusal | UnknownTool | None:
         """Of the tools that presentations have, tool_search is the one that can be taken away by its name."""
-        return builtin_refusal(self._services.calls.verdict_on_search(view)) if tool.id.name == SEARCH else None
+        return builtin_refusal(self._parts.calls.verdict_on_search(view)) if tool.id.name == SEARCH else None
 
     def _refuse_disabled(self, refusal: LockedToolRefusal | UnknownTool) -> OwnCall:
         async def answer() -> UnknownTool | LockedToolRefusal:
@@ -211,7 +211,7 @@ class WrappingPresentation(ABC):
     def _target_schema(self, arguments: Arguments, view: View) -> Sequence[str]:
         """Of the tool that a call of call_tool names, whatever else is wrong with that call: models write the
         arguments as text, or beside the name."""
-        name, resolution = arguments.get(self.call_arguments[0]), self._services.board.resolution(view)
+        name, resolution = arguments.get(self.call_arguments[0]), self._parts.board.resolution(view)
         if not isinstance(name, str):
             return ()
         id = resolution.find_tool(name)
@@ -221,7 +221,7 @@ class WrappingPresentation(ABC):
     def _refuse_unlisted(self, name: str, view: View) -> OwnCall:
         """A name that is not in the list. That of a tool of the board is told to the model, which has found it and
         calls it by itself; any other is the client's mistake, and told by the protocol's error."""
-        found = find_open_tool(name, self._services.board.resolution(view))
+        found = find_open_tool(name, self._parts.board.resolution(view))
         unknown = UnknownTool(name, *near_tools(name, self._own_names))
         if isinstance(found, OpenTool):
             unknown = UnknownTool(name, (), f"Here it is called with {CALL_TOOL}.")
@@ -252,7 +252,7 @@ class WrappingPresentation(ABC):
                 return error_result(refusal_text(ended, self._search_tool))
             case BadArguments(id):
                 # The model has not read the schema, or not all of it: with it, the next call can be right.
-                schema = schema_hint(id, self._services.board.resolution(view), self.schema_tool)
+                schema = schema_hint(id, self._parts.board.resolution(view), self.schema_tool)
                 return error_result("\n".join((refusal_text(ended), *schema)))
             case _:
                 return result_of(name, ended)
@@ -268,7 +268,7 @@ class WrappingPresentation(ABC):
         if self._ready is not None:
             await self._ready.wait()
         else:
-            await self._services.board.wait_until_started(STARTUP_WAIT_S)
+            await self._parts.board.wait_until_started(STARTUP_WAIT_S)
 
 
 def json_result(body: JsonObject, meta: JsonObject | None = None) -> ToolSuccess:

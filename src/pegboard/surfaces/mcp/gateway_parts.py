@@ -9,7 +9,7 @@ from pegboard.gateway.search import ToolSearch
 from pegboard.gateway.tool_calls import ToolCalls
 
 
-class PresentationServices(Protocol):
+class PresentationParts(Protocol):
     """What presentations list tools from, search them with and call them by."""
 
     @property
@@ -35,7 +35,7 @@ class CallerAnnouncements(Protocol):
         ...
 
 
-class McpServices(PresentationServices, Protocol):
+class McpParts(PresentationParts, Protocol):
     @property
     def resources(self) -> ResourceReader: ...
 
