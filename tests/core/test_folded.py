@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.test_fingerprints import nested
 
-from pegboard.core.json.values import MAX_DEPTH, Json, JsonObject, LazyJson, lazy_json
+from pegboard.core.json.values import MAX_LAZY_DEPTH, Json, JsonObject, LazyJson, lazy_json
 from pegboard.core.model.tool import ToolSpec, canonical_json
 
 texts = st.text(st.characters(codec=None), max_size=8)  # halves of characters too
@@ -63,10 +63,10 @@ def test_a_key_that_is_not_there_is_missing() -> None:
 
 @pytest.mark.parametrize("kind", ["list", "object"])
 def test_what_is_nested_too_deep_to_be_read_back_stays_an_object(kind: str) -> None:
-    for depth in (MAX_DEPTH, 900, 5_000):
+    for depth in (MAX_LAZY_DEPTH, 900, 5_000):
         deep: Mapping[str, Json] = {"deep": nested(depth, kind)}
         assert lazy_json(deep) is deep
-    assert isinstance(lazy_json({"flat": nested(MAX_DEPTH - 1, kind), "wide": [[]] * 1_000}), LazyJson)
+    assert isinstance(lazy_json({"flat": nested(MAX_LAZY_DEPTH - 1, kind), "wide": [[]] * 1_000}), LazyJson)
 
 
 def test_a_number_longer_than_python_reads_stays_an_object() -> None:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from tests.gateway.schemas import lists_within
 
-from pegboard.gateway.schema_cost import MAX_DEPTH, ArgumentsNotJson, JsonSize, measure_json, path_text
+from pegboard.core.json.values import MAX_JSON_DEPTH
+from pegboard.gateway.schema_cost import ArgumentsNotJson, JsonSize, measure_json, path_text
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_what_is_no_json_is_refused_by_its_name(arguments: dict[Any, Any], probl
     assert measure_json(arguments) == ArgumentsNotJson(problem)
 
 
-@pytest.mark.parametrize("levels", [MAX_DEPTH, 5000, 100_000])
+@pytest.mark.parametrize("levels", [MAX_JSON_DEPTH, 5000, 100_000])
 def test_arguments_nested_too_deeply_are_refused_without_falling_over(levels: int) -> None:
     deep = lists_within(levels, 1)
     problem = ArgumentsNotJson("the arguments are nested more than 200 levels deep")
@@ -51,7 +52,7 @@ def test_arguments_nested_too_deeply_are_refused_without_falling_over(levels: in
 
 
 def test_arguments_nested_as_deep_as_allowed_are_measured() -> None:
-    assert measure_json({"a": lists_within(MAX_DEPTH - 2, 1)}) == JsonSize(MAX_DEPTH, MAX_DEPTH, 0)
+    assert measure_json({"a": lists_within(MAX_JSON_DEPTH - 2, 1)}) == JsonSize(MAX_JSON_DEPTH, MAX_JSON_DEPTH, 0)
 
 
 @pytest.mark.parametrize(

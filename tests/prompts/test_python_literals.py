@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pegboard.core.json.values import Json
+from pegboard.core.json.values import MAX_TEXT_DEPTH, Json
 from pegboard.prompts.python_literals import (
-    MAX_DEPTH,
     LiteralError,
     format_call,
     format_literal,
@@ -127,7 +126,7 @@ def test_what_models_write_is_read(text: str, value: Json) -> None:
         "1e999",
         "-",
         "1 2",
-        "[" * (MAX_DEPTH + 2) + "]" * (MAX_DEPTH + 2),
+        "[" * (MAX_TEXT_DEPTH + 2) + "]" * (MAX_TEXT_DEPTH + 2),
         "[" * 100_000,
         "9" * 10_000,
         "0x" + "f" * 10_000,

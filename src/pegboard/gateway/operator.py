@@ -25,7 +25,7 @@ from pegboard.core.policy.policy import DeclaredSettings, Policy, id_clashes
 from pegboard.core.policy.unreadable_rows import UNREADABLE_ROW, describe_row
 from pegboard.gateway.board import BoardState, Notice, is_same_policy
 from pegboard.gateway.signals import Subscription, contain_cancellation
-from pegboard.ports.providers import Clock
+from pegboard.ports.providers import Clock, ignore
 from pegboard.ports.stores import PolicyStore, SavedVersion, StaleVersion
 
 log = logging.getLogger(__name__)
@@ -50,10 +50,6 @@ class SaveFailure(CommandRejection):
     """The store did not take the command, and the board is as it was. No fault of the command: it may be repeated."""
 
 
-def _ignore_decision(decision: DecisionRecord) -> None:
-    """Where there is no audit, nobody is told."""
-
-
 class Operator:
     """The only writer of the policy. Whoever lost a race decides again on what is now true.
 
@@ -65,7 +61,7 @@ class Operator:
         board: BoardState,
         store: PolicyStore,
         clock: Clock,
-        note: Callable[[DecisionRecord], None] = _ignore_decision,
+        note: Callable[[DecisionRecord], None] = ignore,
     ) -> None:
         self._record_decision = note
         self._board = board

@@ -8,12 +8,11 @@ from math import isfinite
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
-from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.json.values import MAX_JSON_DEPTH, Json, JsonObject
+from pegboard.core.model.text import truncate
 
 # How large arguments are, and whether they are JSON at all: found in one walk, before anything else looks at them.
 
-MAX_DEPTH: Final = 200
-"""Levels of nesting. Most readers of JSON give up there, and a recursive schema would exhaust the stack far beyond."""
 
 _MAX_INTEGER: Final = 10**4_200
 _MIN_INTEGER: Final = -_MAX_INTEGER
@@ -73,8 +72,8 @@ def measure_json(arguments: JsonObject) -> JsonSize | ArgumentsNotJson:
     values = depth = characters = 0
     while level:
         depth += 1
-        if depth > MAX_DEPTH:
-            return ArgumentsNotJson(f"the arguments are nested more than {MAX_DEPTH} levels deep")
+        if depth > MAX_JSON_DEPTH:
+            return ArgumentsNotJson(f"the arguments are nested more than {MAX_JSON_DEPTH} levels deep")
         values += len(level)
         below: list[Any] = []
         for value in level:
@@ -156,7 +155,7 @@ def path_text(path: Path) -> str:
     """`filter.any[2].name`; what is no plain name stands in brackets and quotes."""
     parts = [f".{part}" if isinstance(part, str) and part.isidentifier() else f"[{part!r}]" for part in path]
     text = "".join(parts).removeprefix(".")
-    return text if len(text) <= _MAX_PATH_CHARS else text[:_MAX_PATH_CHARS] + "…"
+    return truncate(text, _MAX_PATH_CHARS)
 
 
 # What a pattern may cost: how large it becomes when its repetitions are written out, and what a search then takes.

@@ -16,12 +16,12 @@ from typing import Final, NoReturn, TypeAlias
 import jsonschema_rs
 
 from pegboard.core.calls.call import Arguments, ArgumentValidator, ToolCall
-from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.json.values import MAX_JSON_DEPTH, Json, JsonObject
 from pegboard.core.model.foreign_names import argument_hints
 from pegboard.core.model.ids import BuiltinKey
+from pegboard.core.model.text import truncate
 from pegboard.core.model.tool import Fingerprint, Tool
 from pegboard.gateway.schema_cost import (
-    MAX_DEPTH,
     ArgumentsNotJson,
     JsonSize,
     SchemaCost,
@@ -45,7 +45,7 @@ MAX_ENTRIES: Final = 100_000
 MAX_PARTS: Final = 300_000
 """Of all patterns together, which take about half a microsecond each to compile."""
 
-SMALL_BYTES: Final = 2 * MAX_DEPTH
+SMALL_BYTES: Final = 2 * MAX_JSON_DEPTH
 """Bytes of JSON that cannot be nested too deeply, nor hold many values."""
 
 MAX_STEPS: Final = 100_000_000
@@ -142,7 +142,7 @@ class _SchemaCheck:
             > MAX_SEARCH
         ):
             return False
-        return self.cost.steps(MAX_DEPTH) * SMALL_BYTES <= MAX_STEPS
+        return self.cost.steps(MAX_JSON_DEPTH) * SMALL_BYTES <= MAX_STEPS
 
     def problems(self, arguments: JsonObject, measure: JsonSize) -> tuple[str, ...]:
         if self.cost.steps(measure.depth) * measure.values > MAX_STEPS:
@@ -270,7 +270,7 @@ def _problem(error: jsonschema_rs.ValidationError) -> str:
 
 
 def _short(message: str, most: int = MAX_PROBLEM_CHARS) -> str:
-    return message if len(message) <= most else message[:most] + "…"
+    return truncate(message, most)
 
 
 def _message(error: jsonschema_rs.ValidationError) -> str:

@@ -18,6 +18,11 @@ from pegboard.core.resources.requests import ResourceAnswer, RoutedRequest
 ChangeCallback: TypeAlias = Callable[[], None]
 """A bell: it carries nothing. Whoever hears it asks again."""
 
+
+def ignore(*_: object) -> None:
+    """For whoever must be told something that nobody wants to know: a change, progress, a line of a log."""
+
+
 Clock: TypeAlias = Callable[[], datetime]
 """The time now, with its zone."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Final
 
-from pegboard.core.json.values import Json
+from pegboard.core.json.values import MAX_TEXT_DEPTH, Json
 from pegboard.prompts.events import matcher
 from pegboard.prompts.integers import LEADING_ZEROS, MAX_INTEGER_DIGITS, has_leading_zero, read_integer
 from pegboard.prompts.repair import (
@@ -19,7 +19,6 @@ from pegboard.prompts.repair import (
     is_windows_path,
 )
 
-MAX_DEPTH: Final = 100
 AFTER_STRING: Final = ",:}])"
 """A quote closes a string only where one of these follows, or the end: any other quote belongs to the string."""
 LITERAL_WORDS: Final[Mapping[str, Json]] = {
@@ -191,8 +190,8 @@ class PythonLiteralReader:
 
     def read_value(self, depth: int = 0) -> Json:
         found = self.next_character()
-        if depth > MAX_DEPTH:
-            raise self.error(f"nested more than {MAX_DEPTH} deep")
+        if depth > MAX_TEXT_DEPTH:
+            raise self.error(f"nested more than {MAX_TEXT_DEPTH} deep")
         if not found:
             raise self.error("a value is missing")
         if found in "\"'":

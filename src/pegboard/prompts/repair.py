@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Final
 
-from pegboard.core.json.values import Json
+from pegboard.core.json.values import MAX_JSON_DEPTH, Json
 from pegboard.prompts.events import matcher
 from pegboard.prompts.integers import LEADING_ZEROS, MAX_INTEGER_DIGITS, has_leading_zero, read_integer
 
-MAX_DEPTH: Final = 200
-"""Levels of nesting that are read. Deeper is no argument that anybody meant."""
 _SPACE: Final = matcher(r"\s*")
 _NUMBER: Final = re.compile(
     r"[-+]?(?:0[xX][0-9a-fA-F]+|(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)", re.ASCII
@@ -109,8 +107,8 @@ class TolerantJsonReader:
     def read_value(self, depth: int = 0) -> Json:
         """The value at the place. Raises `UnreadableError`."""
         character = self.next_character()
-        if depth > MAX_DEPTH:
-            raise UnreadableError(f"it is nested deeper than {MAX_DEPTH} levels")
+        if depth > MAX_JSON_DEPTH:
+            raise UnreadableError(f"it is nested deeper than {MAX_JSON_DEPTH} levels")
         if not character:
             raise UnreadableError("a value is missing at the end")
         if character in QUOTE_CHARACTERS:
@@ -416,7 +414,7 @@ def read_json_at(text: str, place: int) -> tuple[Json, int] | None:
     except (ValueError, RecursionError):
         return None
     if _search_surrogate(text, place, end) or (
-        text.count("{", place, end) + text.count("[", place, end) > MAX_DEPTH and is_too_deep(value)
+        text.count("{", place, end) + text.count("[", place, end) > MAX_JSON_DEPTH and is_too_deep(value)
     ):
         return None
     return value, end
@@ -424,7 +422,7 @@ def read_json_at(text: str, place: int) -> tuple[Json, int] | None:
 
 def is_too_deep(value: Json) -> bool:
     level: list[Json] = [value]
-    for _ in range(MAX_DEPTH):
+    for _ in range(MAX_JSON_DEPTH):
         level = [
             inner
             for outer in level
@@ -437,8 +435,8 @@ def is_too_deep(value: Json) -> bool:
 
 
 def _check_value(text: str, value: Json, repairs: tuple[str, ...]) -> RepairedJson | UnrepairableJson:
-    if text.count("{") + text.count("[") > MAX_DEPTH and is_too_deep(value):
-        return UnrepairableJson(f"it is nested deeper than {MAX_DEPTH} levels")
+    if text.count("{") + text.count("[") > MAX_JSON_DEPTH and is_too_deep(value):
+        return UnrepairableJson(f"it is nested deeper than {MAX_JSON_DEPTH} levels")
     if _search_surrogate(text):
         whole = _with_whole_characters(value)
         if whole != value:

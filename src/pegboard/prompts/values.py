@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Final, TypeAlias
 
-from pegboard.core.json.values import Json
+from pegboard.core.json.values import MAX_JSON_DEPTH, Json
+from pegboard.core.model.text import truncate
 from pegboard.prompts.integers import read_integer
 from pegboard.prompts.python_literals import read_literal
-from pegboard.prompts.repair import MAX_DEPTH, UnrepairableJson, decode, is_too_deep, read_json
+from pegboard.prompts.repair import UnrepairableJson, decode, is_too_deep, read_json
 from pegboard.prompts.tool_shape import ToolShape
 
 CoercedValue: TypeAlias = tuple[Json, tuple[str, ...]]
@@ -165,7 +166,7 @@ def _coerce_inner(
     """The same object or array with what it holds read by the schema; `value` itself where nothing changes. Where
     alternatives describe it, none is chosen."""
     schema = resolve_references(schema, root)
-    if not isinstance(schema, dict) or depth > MAX_DEPTH:
+    if not isinstance(schema, dict) or depth > MAX_JSON_DEPTH:
         return value
     places: list[tuple[int | str, Json, Json, str]] = []
     if isinstance(value, dict) and isinstance(members := schema.get("properties"), dict):
@@ -310,7 +311,7 @@ _READERS: Final[tuple[Callable[[str], CoercedValue], ...]] = (
 
 def _shorten_value(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 40 else text[:39] + "…"
+    return truncate(text, 40, total=True)
 
 
 def _describe_type(value: Json) -> str:
@@ -380,7 +381,7 @@ def resolve_bare_words(
     schema = resolve_references(schema, root)
     if isinstance(value, BareWord):
         return None if no_text and value == "null" else read_typed(str(value), schema, no_text=no_text)[0]
-    if depth > MAX_DEPTH:
+    if depth > MAX_JSON_DEPTH:
         return value
     known = schema if isinstance(schema, dict) else {}
     members, items = known.get("properties"), known.get("items")

@@ -34,6 +34,7 @@ from pegboard.core.decision.status import explain_reason, status_of
 from pegboard.core.json.values import Json
 from pegboard.core.model.ids import ToolId
 from pegboard.core.model.redaction import DisplayLimits, Redaction, hidden_placeholder, redact_line
+from pegboard.core.model.text import truncate
 from pegboard.core.model.tool import canonical_json
 from pegboard.core.presentations.entries import estimate_tokens_roughly
 from pegboard.store.async_engine import AsyncConnection
@@ -163,9 +164,7 @@ def call_row(record: CallRecord, keeping: ContentRetention, *, whole: bool = Tru
         None if call.parent is None else index_text(call.parent),
         *_index_texts(call.principal, call.client, call.name, record.tool),
         ended,
-        ""
-        if not said
-        else storable_text(said if len(said) <= MAX_MESSAGE_LENGTH else said[: MAX_MESSAGE_LENGTH - 1] + "…"),
+        "" if not said else storable_text(truncate(said, MAX_MESSAGE_LENGTH, total=True)),
         record.duration // _MICROSECOND,
         len(raw),
         len(result),

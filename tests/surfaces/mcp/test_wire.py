@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.json.values import Json
+from pegboard.core.json.values import MAX_READABLE_DEPTH, Json
 from pegboard.surfaces.mcp.wire import (
-    MAX_DEPTH,
     UnreadableJson,
     is_deeper_than,
     parse_result,
@@ -80,7 +79,7 @@ def test_an_answer_that_cannot_be_sent_is_mended_and_the_rest_of_it_kept() -> No
         (b"", "Expecting value: line 1 column 1 (char 0)"),
         (b"[]", "it is not a JSON object"),
         (b'"text"', "it is not a JSON object"),
-        (json.dumps({"x": nested(MAX_DEPTH)}).encode(), "it is nested more than 150 levels deep"),
+        (json.dumps({"x": nested(MAX_READABLE_DEPTH)}).encode(), "it is nested more than 150 levels deep"),
     ],
 )
 def test_an_answer_that_nobody_could_read_is_told_apart(body: bytes, why: str) -> None:
@@ -88,7 +87,7 @@ def test_an_answer_that_nobody_could_read_is_told_apart(body: bytes, why: str) -
     assert isinstance(parse_result(b'{"a":' + b"[" * 100_000), UnreadableJson)
 
 
-@pytest.mark.parametrize("levels", [0, 1, 2, 5, MAX_DEPTH])
+@pytest.mark.parametrize("levels", [0, 1, 2, 5, MAX_READABLE_DEPTH])
 def test_depth_is_counted_in_containers(levels: int) -> None:
     assert not is_deeper_than(nested(levels), levels)
     assert is_deeper_than(nested(levels + 1), levels)

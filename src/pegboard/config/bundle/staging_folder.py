@@ -16,6 +16,7 @@ from pegboard.config.bundle.archive import MIB, Archive, BundleLimits, find_clas
 from pegboard.config.bundle.source import IgnoredFiles, find_ignored, private_files
 from pegboard.config.paths import copy_privately, make_private_folder, open_private_file
 from pegboard.config.schema.document import FileProblem
+from pegboard.ports.providers import ignore
 
 MANIFESTS: Final = ("toolset.yaml", "toolset.yml")
 SKIPPED_NAMES: Final = frozenset(
@@ -57,13 +58,9 @@ class StagedBundle:
     """What of a checkout Git ignores: none of `files` either."""
 
 
-def _no_progress(done: int, total: int) -> None:
-    """Nobody watches."""
-
-
 @contextmanager
 def stage_archive(
-    file: Path, beside: Path, limits: BundleLimits | None = None, progress: Progress = _no_progress
+    file: Path, beside: Path, limits: BundleLimits | None = None, progress: Progress = ignore
 ) -> Iterator[StagedBundle]:
     """The archive, unpacked in a folder in `beside` that is removed at the end, unless it was moved away by then.
 
@@ -79,7 +76,7 @@ def stage_archive(
 
 @contextmanager
 def stage_folder(
-    source: Path, beside: Path, limits: BundleLimits | None = None, progress: Progress = _no_progress
+    source: Path, beside: Path, limits: BundleLimits | None = None, progress: Progress = ignore
 ) -> Iterator[StagedBundle]:
     """The same of a folder, such as a checkout on disk: of that, what Git ignores stays behind."""
     ignored = find_ignored(source, MANIFESTS)

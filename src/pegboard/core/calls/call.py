@@ -14,7 +14,7 @@ from pegboard.core.json.values import Json
 from pegboard.core.model.characters import remove_hidden
 from pegboard.core.model.foreign_names import near_tools
 from pegboard.core.model.ids import CallId, PrincipalId, ToolId, WireName
-from pegboard.core.model.text import Audience, quote_name
+from pegboard.core.model.text import Audience, quote_name, truncate
 from pegboard.core.model.tool import Fingerprint, Tool
 from pegboard.core.overrides.schema import (
     OverriddenTool,
@@ -379,7 +379,7 @@ def refusal_text(refusal: Refusal, found_by: str | None = None, audience: Audien
                 if found_by is not None
                 else ("" if near else "List the tools to see what there is.")
             )
-            shown = name if len(name) <= _MAX_NAME_CHARS else name[:_MAX_NAME_CHARS] + "…"
+            shown = truncate(name, _MAX_NAME_CHARS)
             return " ".join(filter(None, (f"There is no tool {shown!r} here.", why, meant, names)))
         case LockedToolRefusal(_, reason):
             return f"{status_of(reason).value}: {explain_reason(reason)} {remedy(reason, audience)}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pegboard.core.json.schema_refs import pointer_step, resolve_ref
-from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.json.values import MAX_TEXT_DEPTH, Json, JsonObject
 from pegboard.core.model.redaction import DEFAULT_DISPLAY_LIMITS, DisplayLimits, MaskText, Redaction, shorten
 from pegboard.core.model.tool import canonical_json
 
@@ -20,8 +20,6 @@ DIGEST_LENGTH: Final = 8
 MAX_STEPS: Final = 200_000
 """Of following one schema: a server may refer to its definitions as often as it likes."""
 MAX_DEPTH: Final = 40
-MAX_LEVELS: Final = 100
-"""Of the arguments. No schema declares anything further down."""
 MAX_EXACT_INTEGER: Final = 2**53 - 1
 """Beyond it, double precision does not tell every whole number from the next."""
 
@@ -130,7 +128,7 @@ class _MaskWalk:
         return self._members(arguments, self._root, "", "", 0)
 
     def _value(self, value: Json, schema: JsonObject, path: str, pointer: str, level: int) -> Json:
-        if not schema or level > MAX_LEVELS:
+        if not schema or level > MAX_TEXT_DEPTH:
             return value
         if self._is_secret(schema, value, 0):
             self.masked_paths.append(pointer)

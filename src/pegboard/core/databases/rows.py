@@ -15,7 +15,7 @@ from math import isfinite
 from types import NoneType
 from typing import Final, TypeAlias, cast
 
-from pegboard.core.json.values import Json
+from pegboard.core.json.values import MAX_SHOWN_DEPTH, Json
 from pegboard.core.model.databases import QueryLimits
 
 # Values of databases as JSON carries them, without losing what they were.
@@ -25,7 +25,6 @@ MAX_EXACT_INTEGER: Final = 2**53 - 1
 MAX_EXACT_DIGITS: Final = 15
 """Digits that a decimal keeps as a number of JSON in every reader."""
 ELLIPSIS: Final = "…"
-_MAX_DEPTH: Final = 32
 _MAX_EXPANDED_EXPONENT: Final = 100
 """Digits before or after the point up to which a decimal is written without a power of ten."""
 
@@ -76,9 +75,9 @@ def json_value(value: object, on_format: OnFormat = ignore_format, depth: int = 
         case bytes() | bytearray() | memoryview():
             on_format(ValueFormat.BINARY_AS_HEX)
             return "0x" + bytes(value).hex()
-        case Mapping() if depth < _MAX_DEPTH:
+        case Mapping() if depth < MAX_SHOWN_DEPTH:
             return {_key(name): json_value(each, on_format, depth + 1) for name, each in value.items()}
-        case Sequence() | Set() if depth < _MAX_DEPTH:
+        case Sequence() | Set() if depth < MAX_SHOWN_DEPTH:
             return [json_value(each, on_format, depth + 1) for each in value]
         case Enum():
             return json_value(value.value, on_format, depth)

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from pegboard.core.json.values import Json, JsonObject
 from pegboard.core.model.databases import DatabaseAccess, Dialect
+from pegboard.core.model.text import truncate
 
 # What a source holds: tables with their columns, and the foreign keys between them.
 
@@ -252,7 +253,7 @@ def _join(schema: DatabaseSchema, relation: ForeignKey) -> str:
 def _short_comment(text: str) -> str:
     """On one line: what a comment says is written by anybody."""
     line = " ".join(text.split())
-    return line if len(line) <= _MAX_COMMENT_CHARS else line[: _MAX_COMMENT_CHARS - 1] + "…"
+    return truncate(line, _MAX_COMMENT_CHARS, total=True)
 
 
 def example_statement(

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Final
 from urllib.parse import unquote
 
-from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.json.values import MAX_SCHEMA_DEPTH, Json, JsonObject
 
 # References inside a schema: where they lead, and what is left over when one is taken away.
 
@@ -114,8 +114,7 @@ _ALL_MEMBER_KEYWORDS: Final = (
 
 _DYNAMIC_REFS: Final = ("$dynamicRef", "$recursiveRef")
 _MAX_PARTS: Final = 2_000
-_MAX_DEPTH: Final = 50
-"""Parts looked at, and how deep they nest, before a schema counts as too tangled: a server may send any."""
+"""Parts looked at before a schema counts as too tangled: a server may send any."""
 
 
 def mentions_parameter(schema: JsonObject, name: str) -> bool:
@@ -205,7 +204,7 @@ def without_parameters(
 def _reduce_branch(branch: Json, present: Collection[str], depth: int) -> Json:
     if isinstance(branch, list):
         return [name for name in branch if name not in present]
-    if not isinstance(branch, dict) or depth >= _MAX_DEPTH:
+    if not isinstance(branch, dict) or depth >= MAX_SCHEMA_DEPTH:
         return branch
     return without_parameters(branch, present=present, gone=(), depth=depth + 1)
 
@@ -231,7 +230,7 @@ def _parts(schema: JsonObject) -> Iterator[tuple[JsonObject | None, bool]]:
                 continue
             seen.add(part)
             part, shared = resolve_ref(schema, part), True
-        if part is None or looked > _MAX_PARTS or depth > _MAX_DEPTH:
+        if part is None or looked > _MAX_PARTS or depth > MAX_SCHEMA_DEPTH:
             yield None, True
             return
         if isinstance(part, dict):

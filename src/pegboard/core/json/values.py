@@ -12,8 +12,18 @@ from typing import Final, TypeAlias
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 JsonObject: TypeAlias = dict[str, "Json"]
 
-MAX_DEPTH: Final = 300
+MAX_LAZY_DEPTH: Final = 300
 """Levels of nesting up to which reading back is sure to succeed, wherever it happens."""
+MAX_JSON_DEPTH: Final = 200
+"""Levels of JSON that is taken from others: most readers give up there, and no argument is meant that deep."""
+MAX_READABLE_DEPTH: Final = 150
+"""Levels of a result that every client can be expected to read."""
+MAX_TEXT_DEPTH: Final = 100
+"""Levels of what is read to be shown or compared: texts of schemas, errors, values that a model writes as code."""
+MAX_SCHEMA_DEPTH: Final = 50
+"""Levels of a schema that are walked through: a server may nest as deep as it likes."""
+MAX_SHOWN_DEPTH: Final = 32
+"""Levels of a value that are shown to somebody."""
 
 _CACHE_SIZE: Final = 16
 
@@ -66,7 +76,7 @@ def lazy_json(value: Mapping[str, Json]) -> Mapping[str, Json]:
         written = text.encode("utf-8", "surrogatepass")
     except (RecursionError, ValueError):
         return value
-    if text.count("{") + text.count("[") > MAX_DEPTH and _is_deep(value):
+    if text.count("{") + text.count("[") > MAX_LAZY_DEPTH and _is_deep(value):
         return value
     return LazyJson(written)
 
@@ -94,7 +104,7 @@ def _parse(text: bytes) -> JsonObject:
 
 def _is_deep(value: Mapping[str, Json]) -> bool:
     level: list[Mapping[str, Json] | list[Json]] = [value]
-    for _ in range(MAX_DEPTH):
+    for _ in range(MAX_LAZY_DEPTH):
         members = [member for outer in level for member in (outer if isinstance(outer, list) else outer.values())]
         level = [member for member in members if isinstance(member, Mapping | list)]
         if not level:
@@ -105,8 +115,6 @@ def _is_deep(value: Mapping[str, Json]) -> bool:
 MAX_VALUES: Final = 1_000_000
 """In one request, unless the operator says otherwise: a table of 50,000 rows has a third of them."""
 
-MAX_READABLE_DEPTH: Final = 150
-"""Levels of a result that every client can be expected to read."""
 
 # Possessive throughout: a text that ends within a string full of quotes would be tried from each of them otherwise.
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)

@@ -21,9 +21,16 @@ def quote_name(name: object) -> str:
     text = str(name)
     if _PLAIN.fullmatch(text) and escape_strictly(text) == text:
         return text
-    shown = text if len(text) <= MAX_NAME_CHARS else f"{text[:MAX_NAME_CHARS]}…"
+    shown = truncate(text, MAX_NAME_CHARS)
     # What Python takes for a letter may draw nothing, such as a Hangul filler.
     return escape_strictly(repr(shown.encode("utf-8", "backslashreplace").decode()))
+
+
+def truncate(text: str, max_chars: int, *, total: bool = False) -> str:
+    """So many of its characters and "…", if it has more; in `total` no more than so many with that one."""
+    if len(text) <= max_chars:
+        return text
+    return f"{text[: max_chars - total]}…"
 
 
 def shell_word(text: str) -> str | None:

@@ -25,7 +25,7 @@ from pegboard.core.json.schema_refs import (
     takes_by_pattern,
     without_parameters,
 )
-from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.json.values import MAX_SCHEMA_DEPTH, Json, JsonObject
 from pegboard.core.model.server import DeclaredAt
 from pegboard.core.model.tool import Fingerprint, Tool, canonical_json
 from pegboard.core.overrides.model import ArgumentOverride, FrozenJson, normalize_name
@@ -129,8 +129,6 @@ _SINGLE_KEYWORDS: Final = (
     *("items", "contains", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "additionalItems"),
     *("not", "if", "then", "else", "propertyNames"),
 )
-_MAX_DEPTH: Final = 50
-"""Levels that are looked through: a server may nest as deep as it likes."""
 
 
 @dataclass(frozen=True)
@@ -159,11 +157,11 @@ class HiddenArgumentPruner:
                 case list() if key == "enum":
                     # Without any choice left, nothing could be sent at all.
                     shown[key] = [one for one in value if not self._reveals_value(one)] or value
-                case dict() if key in _MAP_KEYWORDS and depth < _MAX_DEPTH:
+                case dict() if key in _MAP_KEYWORDS and depth < MAX_SCHEMA_DEPTH:
                     shown[key] = {name: self._prune_part(inner, depth) for name, inner in value.items()}
-                case list() if key in _LIST_KEYWORDS and depth < _MAX_DEPTH:
+                case list() if key in _LIST_KEYWORDS and depth < MAX_SCHEMA_DEPTH:
                     shown[key] = [self._prune_part(inner, depth) for inner in value]
-                case dict() if key in _SINGLE_KEYWORDS and depth < _MAX_DEPTH:
+                case dict() if key in _SINGLE_KEYWORDS and depth < MAX_SCHEMA_DEPTH:
                     shown[key] = self._prune_level(value, depth + 1)
                 case _:
                     shown[key] = value

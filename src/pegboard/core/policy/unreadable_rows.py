@@ -16,7 +16,7 @@ from pegboard.core.model.ids import (
     ToolsetId,
     ToolsetKey,
 )
-from pegboard.core.model.text import quote_name, shell_word
+from pegboard.core.model.text import quote_name, shell_word, truncate
 from pegboard.core.overrides.model import Override
 
 CellValue: TypeAlias = str | bytes | int | float | None
@@ -269,4 +269,4 @@ def _is_about(row: UnreadableRow, key: ProviderKey) -> bool:
 
 def _format_cell(cell: CellValue) -> str:
     shown = repr(quote_name(cell)) if isinstance(cell, str) else repr(cell)
-    return shown if len(shown) <= MAX_CELL_SHOWN else f"{shown[:MAX_CELL_SHOWN]}…"
+    return truncate(shown, MAX_CELL_SHOWN)

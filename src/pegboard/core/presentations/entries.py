@@ -10,7 +10,8 @@ from typing import Final
 
 from pegboard.core.decision.resolve import Resolution
 from pegboard.core.json.schema_refs import resolve_ref
-from pegboard.core.json.values import Json, JsonObject, LazyJson, is_deeper_than
+from pegboard.core.json.values import MAX_TEXT_DEPTH, Json, JsonObject, LazyJson, is_deeper_than
+from pegboard.core.model.text import truncate
 from pegboard.core.model.tool import JsonSchema, Tool, ToolSpec, canonical_json
 from pegboard.core.policy.policy import Policy
 
@@ -218,7 +219,7 @@ def _literal(value: Json, longest: int = _MAX_LITERAL_CHARS) -> str:
     if isinstance(value, list | dict):
         return "array" if isinstance(value, list) else "object"
     if isinstance(value, str):
-        cut = value if len(value) <= longest else f"{value[:longest]}…"
+        cut = truncate(value, longest)
         return json.dumps(_BLANKS.sub(" ", cut), ensure_ascii=False)
     try:
         text = json.dumps(value)
@@ -229,7 +230,6 @@ def _literal(value: Json, longest: int = _MAX_LITERAL_CHARS) -> str:
 
 # One tool as an answer tells it: in a line to choose by, or whole.
 
-_MAX_DEPTH: Final = 100
 _ANY_OBJECT: Final[JsonObject] = {"type": "object"}
 
 
@@ -247,7 +247,7 @@ def name_and_description(tool: Tool, resolution: Resolution, policy: Policy) -> 
 
 def readable_schema(schema: JsonSchema) -> JsonObject:
     """A schema that is nested too deeply for its readers is told as one that asks for nothing."""
-    deep = not isinstance(schema, LazyJson) or is_deeper_than(_MAX_DEPTH, schema.text)
+    deep = not isinstance(schema, LazyJson) or is_deeper_than(MAX_TEXT_DEPTH, schema.text)
     return dict(_ANY_OBJECT if deep else schema)
 
 

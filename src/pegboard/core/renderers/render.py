@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from pegboard.core.json.values import Json, JsonObject
+from pegboard.core.json.values import MAX_SHOWN_DEPTH, Json, JsonObject
 from pegboard.core.model.references import closest_names
 from pegboard.core.renderers.catalogue import (
     DEFAULT_RENDERER,
@@ -25,7 +25,6 @@ REFERENCE_ROOTS: Final = ("args", "return", "chat_id", "workspace", "toolset")
 MAX_STEPS: Final = 32
 MAX_REFERENCES: Final = 1_000
 MAX_CHARS: Final = 1_000_000
-MAX_DEPTH: Final = 32
 _MAX_PARSED_CHARS: Final = 1_000_000
 """Characters of a text that are read as JSON when a path leads into it."""
 
@@ -55,7 +54,7 @@ def interpolate(value: Json, roots: Mapping[str, Json], told: InterpolationState
     match value:
         case str():
             return _interpolate_text(value, roots, told)
-        case dict() | list() if depth >= MAX_DEPTH:
+        case dict() | list() if depth >= MAX_SHOWN_DEPTH:
             told.is_truncated = True
             return None
         case dict():
@@ -201,8 +200,8 @@ def _problems(name: str, keys: Mapping[str, RendererKey], key: str, value: Json)
         hint = f"Did you mean {' or '.join(repr(one) for one in near)}? " if near else ""
         yield f"the renderer {name} does not take this. {hint}It takes: {', '.join(keys)}."
         return
-    if _nesting_depth(value) > MAX_DEPTH:
-        yield f"this is nested more than {MAX_DEPTH} levels deep."
+    if _nesting_depth(value) > MAX_SHOWN_DEPTH:
+        yield f"this is nested more than {MAX_SHOWN_DEPTH} levels deep."
         return
     if value is not None and not _is_reference(value) and not is_valid_value(keys[key].type, value):
         yield f"this must be {keys[key].type.value}, or a reference such as $args.{key} or $return."
@@ -265,7 +264,7 @@ def is_inside(path: str, folder: str | None = None) -> bool:
 
 def _nesting_depth(value: Json) -> int:
     level, depth = [value], 0
-    while level and depth <= MAX_DEPTH + 1:
+    while level and depth <= MAX_SHOWN_DEPTH + 1:
         level = [inner for item in level for inner in _children(item)]
         depth += 1
     return depth - 1

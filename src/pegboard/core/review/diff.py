@@ -9,6 +9,7 @@ from typing import Final, TypeAlias, TypeVar, assert_never
 
 from pegboard.core.json.values import Json
 from pegboard.core.model.characters import escape_strictly
+from pegboard.core.model.text import truncate
 from pegboard.core.model.tool import ToolSpec, canonical_json
 from pegboard.core.review.text_diff import DiffPiece, diff_words, harmless_text
 
@@ -365,7 +366,7 @@ def _format_value(value: Json | MissingMember) -> str:
     if isinstance(value, str):
         return escape_strictly(repr(value[:_MAX_QUOTED_CHARS])) + ("…" if len(value) > _MAX_QUOTED_CHARS else "")
     text = canonical_json(value)[: 4 * _MAX_QUOTED_CHARS].decode("utf-8", "replace")
-    short = text if len(text) <= _MAX_QUOTED_CHARS else f"{text[:_MAX_QUOTED_CHARS]}…"
+    short = truncate(text, _MAX_QUOTED_CHARS)
     is_plain = short.isprintable() and escape_strictly(short) == short
     return short if is_plain else short.encode("unicode_escape").decode("ascii")
 

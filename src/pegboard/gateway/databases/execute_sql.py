@@ -19,6 +19,7 @@ from pegboard.core.databases.text import to_one_line
 from pegboard.core.json.values import Json, JsonObject
 from pegboard.core.model.databases import DatabaseId, QueryLimits, build_database_tool
 from pegboard.core.model.selection import View
+from pegboard.core.model.text import truncate
 from pegboard.core.model.tool import Tool
 from pegboard.gateway.builtins import MustConfirm
 from pegboard.gateway.databases.results import (
@@ -148,7 +149,7 @@ def _lines(
     source: ManagedDatabase, statement: str, failed: StatementFailure, found: StatementHints | None
 ) -> Iterator[str]:
     words = without_folders(failed.message) if failed.fault is StatementFault.UNAVAILABLE else failed.message
-    words = words if len(words) <= _MAX_STATEMENT_CHARS else words[:_MAX_STATEMENT_CHARS] + "…"
+    words = truncate(words, _MAX_STATEMENT_CHARS)
     yield f"{source.database.id} answers: {words}{_position_text(statement, failed.position)}"
     if (following := _NEXT_STEPS.get(failed.fault)) is not None:
         yield following

@@ -38,6 +38,7 @@ from pegboard.core.json.values import Json, JsonObject
 from pegboard.core.model.ids import BuiltinKey, CallId, ToolId, WireName
 from pegboard.core.model.selection import View
 from pegboard.core.model.settings import PYTHON_ID
+from pegboard.core.model.text import truncate
 from pegboard.core.model.tool import JsonSchema, ToolSpec
 from pegboard.core.model.wire_names import long_names
 from pegboard.core.policy.policy import Policy
@@ -294,7 +295,7 @@ class CallSummary:
 
 def shorten(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= MAX_ERROR_LENGTH else f"{line[:MAX_ERROR_LENGTH]}…"
+    return truncate(line, MAX_ERROR_LENGTH)
 
 
 FORBIDDEN_TOOLS: Final = frozenset({PYTHON_ID, TICKET_ID})

@@ -26,7 +26,7 @@ from pegboard.core.policy.policy import Policy
 from pegboard.core.toolsets.preview import InstallDifferences
 from pegboard.core.toolsets.report import LockedPart
 from pegboard.gateway.toolsets.files import FileFacts, FilesUnavailable, content_digest, file_facts
-from pegboard.ports.providers import DescribedTool, FunctionEntry, ManifestEntries, ToolDescriptionError
+from pegboard.ports.providers import DescribedTool, FunctionEntry, ManifestEntries, ToolDescriptionError, ignore
 
 if TYPE_CHECKING:
     from pegboard.config.bundle.source import IgnoredFiles
@@ -199,13 +199,9 @@ class StagedToolset:
         return content_digest(self.files)
 
 
-def _ignore_progress(done: int, total: int) -> None:
-    """Nobody watches."""
-
-
 @contextmanager
 def stage_toolset(
-    source: Path, beside: Path, done: FileProgress = _ignore_progress, shown: str | None = None
+    source: Path, beside: Path, done: FileProgress = ignore, shown: str | None = None
 ) -> Iterator[StagedToolset]:
     """From a folder, a ZIP archive or a manifest alone, in a folder in `beside` that is gone at the end unless it was
     moved away. `shown` is how the person named it. Raises `Unfit` and `FilesAway`."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pegboard.core.json.values import Json
+from pegboard.core.json.values import MAX_JSON_DEPTH, Json
 from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats.base import (
     DEFAULT_FRAME,
@@ -21,7 +21,6 @@ from pegboard.prompts.formats.base import (
     frame_rule,
 )
 from pegboard.prompts.formats.tag_formats import NAME, TaggedFormat
-from pegboard.prompts.repair import MAX_DEPTH
 from pegboard.prompts.scanners.braces import BraceScanner, BraceSyntax
 from pegboard.prompts.scanners.messages import HarmonyScanner, MessageSyntax
 from pegboard.prompts.scanners.tags import TagScanner, TagSyntax
@@ -219,7 +218,7 @@ def parse_tree(raw: str) -> Json:
         place = found.end()
         closing, name = found.groups()
         if not closing:
-            if said.strip() or len(open_tags) > MAX_DEPTH:
+            if said.strip() or len(open_tags) > MAX_JSON_DEPTH:
                 return None
             open_tags.append((name, []))
             continue

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from pegboard.core.json.values import Json
+from pegboard.core.json.values import MAX_TEXT_DEPTH, Json
 from pegboard.prompts.events import Matcher, is_cut_off, matcher
 from pegboard.prompts.python_literals import LiteralError, PythonLiteralReader, odd_backslashes
 from pegboard.prompts.repair import COMMA_MISSING, INNER_QUOTES
@@ -14,7 +14,6 @@ from pegboard.prompts.scanner import MAX_HEADER_LENGTH, SPACE, MarkerSyntax, Sca
 from pegboard.prompts.tool_shape import ToolShape
 from pegboard.prompts.values import BareWord, resolve_bare_words
 
-MAX_DEPTH: Final = 100
 CLOSING_BRACKETS: Final = {"{": "}", "[": "]", "(": ")"}
 VALUE_STARTS: Final = ":,=[{("
 """Behind one of these a plain quote begins a string; anywhere else it is a letter like others."""
@@ -247,8 +246,8 @@ class BracesReader:
             self.repairs["a missing comma was added"] = None
 
     def read_value(self, depth: int) -> Json:
-        if depth > MAX_DEPTH:
-            raise self.error(f"nested more than {MAX_DEPTH} deep")
+        if depth > MAX_TEXT_DEPTH:
+            raise self.error(f"nested more than {MAX_TEXT_DEPTH} deep")
         character = self.next_character()
         if character == "{":
             self.position += 1

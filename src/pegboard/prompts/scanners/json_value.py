@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from pegboard.core.json.values import Json
+from pegboard.core.json.values import MAX_JSON_DEPTH, Json
 from pegboard.prompts.events import Arguments, MarkerSet, Matcher, marker_set, matcher
 from pegboard.prompts.repair import (
     INNER_QUOTES,
-    MAX_DEPTH,
     MAX_LINE_COMMENT,
     RepairedJson,
     UnrepairableJson,
@@ -81,7 +80,7 @@ class ValueScanner(Scanner):
 
     def parse_value(self, raw: str) -> RepairedJson | UnrepairableJson:
         if self._is_too_deep:
-            return UnrepairableJson(f"it is nested deeper than {MAX_DEPTH} levels")
+            return UnrepairableJson(f"it is nested deeper than {MAX_JSON_DEPTH} levels")
         found = read_json(raw)
         if self.inner_quotes and isinstance(found, RepairedJson) and not found.repairs:
             return RepairedJson(found.value, (INNER_QUOTES,))
@@ -147,7 +146,7 @@ class ValueScanner(Scanner):
                 return place
             if character == "{" or character == "[":
                 depth += 1
-                if depth > MAX_DEPTH:
+                if depth > MAX_JSON_DEPTH:
                     self._is_too_deep = True
             elif character == "}" or character == "]":
                 depth -= 1

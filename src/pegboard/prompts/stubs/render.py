@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import chain, count
 from typing import Final, assert_never
 
+from pegboard.core.model.text import truncate
 from pegboard.core.model.tool import ToolSpec
 from pegboard.prompts.stubs.names import HEADER_NAMES, ProgramFunction, is_plain_name
 from pegboard.prompts.stubs.types import (
@@ -315,5 +316,5 @@ def _type_text(type: TypeHint, depth: int) -> str:
 
 
 def _member_text(member: ObjectMember, depth: int) -> str:
-    key = member.key if len(member.key) <= _MAX_KEY_LENGTH else f"{member.key[:_MAX_KEY_LENGTH]}…"
+    key = truncate(member.key, _MAX_KEY_LENGTH)
     return f"{key!a}{'' if member.is_required else '?'}: {_type_text(member.type, depth)}"

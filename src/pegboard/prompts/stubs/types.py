@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from pegboard.core.json.schema_refs import resolve_ref
-from pegboard.core.json.values import Json, JsonObject, LazyJson, is_deeper_than
+from pegboard.core.json.values import MAX_TEXT_DEPTH, Json, JsonObject, LazyJson, is_deeper_than
 from pegboard.core.model.tool import JsonSchema
 
 # Types of JSON values as Python tells them: what a schema says, before it is written down.
@@ -128,7 +128,6 @@ _MAX_CHOICES: Final = 60
 _MAX_MEMBERS: Final = 200
 _MAX_ALTERNATIVES: Final = 24
 _MAX_REFERENCE_LENGTH: Final = 300
-_MAX_TEXT_DEPTH: Final = 100
 
 
 class SchemaTypeReader:
@@ -136,7 +135,7 @@ class SchemaTypeReader:
     made that has the keys of all, because what is read from it is read by key."""
 
     def __init__(self, schema: JsonSchema, *, giving: bool = False, deepest: int = MAX_DEPTH) -> None:
-        deep = not isinstance(schema, LazyJson) or is_deeper_than(_MAX_TEXT_DEPTH, schema.text)
+        deep = not isinstance(schema, LazyJson) or is_deeper_than(MAX_TEXT_DEPTH, schema.text)
         self._root: JsonObject = {} if deep else dict(schema)
         self._is_result = giving
         self._max_depth = deepest

@@ -8,7 +8,7 @@ from pegboard.config.keys.features import ContainerSettings
 from pegboard.core.model.ids import SourceKey
 from pegboard.core.model.server import Server
 from pegboard.core.model.tool import ContainerImage, OwnTools
-from pegboard.ports.providers import Clock, Expand, Provider
+from pegboard.ports.providers import Clock, Expand, Provider, ignore
 from pegboard.providers.container.commands import CommandTools
 from pegboard.providers.container.engine import ContainerEngine, NoEngine, engine_template, find_engine
 from pegboard.providers.container.flags import ContainerNamespace
@@ -16,10 +16,6 @@ from pegboard.providers.container.mcp import ContainerExpander, ContainerMcpProv
 from pegboard.providers.container.run import fetch_image, image_label, remove_leftovers
 
 __all__ = ["Containers"]
-
-
-def _ignore_progress(what: str) -> None:
-    """Nobody wants to know."""
 
 
 class Containers:
@@ -44,11 +40,11 @@ class Containers:
         stdio = container_stdio(toolset, image, self._board, engine_template(self._settings))
         return ContainerMcpProvider(server, connect(replace(server, connection=stdio), starts), starts, self._sweep)
 
-    async def fetch(self, image: str, told: Callable[[str], None] = _ignore_progress) -> None:
+    async def fetch(self, image: str, told: Callable[[str], None] = ignore) -> None:
         """So that the image is here. Raises `CannotDescribe`."""
         await fetch_image(self.engine, image, told)
 
-    async def label(self, image: str, told: Callable[[str], None] = _ignore_progress) -> str | None:
+    async def label(self, image: str, told: Callable[[str], None] = ignore) -> str | None:
         """What an image says of its tools. Raises `CannotDescribe`."""
         return await image_label(self.engine, image, told)
 

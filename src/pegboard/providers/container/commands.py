@@ -11,11 +11,11 @@ import anyio
 
 from pegboard.config.paths import make_private_folder
 from pegboard.core.calls.call import AdmittedCall, Outcome, ProviderFailure, ToolFailure, ToolSuccess
-from pegboard.core.json.values import is_deeper_than, materialize
+from pegboard.core.json.values import MAX_JSON_DEPTH, is_deeper_than, materialize
 from pegboard.core.model.catalogue import Health, Listing, ProviderAsleep, ProviderDown, ProviderOff, ProviderStart
 from pegboard.core.model.ids import SourceKey, ToolId
 from pegboard.core.model.tool import MIB, ContainerImage, ContainerTool, OwnTools, Tool, canonical_json
-from pegboard.ports.providers import ChangeCallback, ClientPeer, Clock, Expand, Progress, UnresolvedReference
+from pegboard.ports.providers import ChangeCallback, ClientPeer, Clock, Expand, Progress, UnresolvedReference, ignore
 from pegboard.processes.output import LogTail, SecretFilter, is_secret_name, one_line, substituted_values
 from pegboard.providers.container.engine import ContainerEngine, NoEngine, engine_error, last_engine_line, without_noise
 from pegboard.providers.container.flags import (
@@ -39,7 +39,6 @@ from pegboard.providers.container.run import (
 
 # What a command wrote, as the answer of a tool: a JSON object is data, everything else is text.
 
-_MAX_DEPTH: Final = 200
 _MAX_LOG_LINES: Final = 10
 _KILLED_CODE: Final = 137
 ENGINE_FAILED_CODE: Final = 125
@@ -121,7 +120,7 @@ def _schema_problem(tool: ContainerTool, written: Mapping[str, object]) -> str |
 
 def _parse_object(text: bytes) -> dict[str, object] | None:
     """By the letter of the standard, and no deeper than those who read it after us can bear."""
-    if not text.startswith(b"{") or is_deeper_than(_MAX_DEPTH, text):
+    if not text.startswith(b"{") or is_deeper_than(MAX_JSON_DEPTH, text):
         return None
     try:
         value = json.loads(text.decode(), parse_constant=_reject_constant)
@@ -171,7 +170,7 @@ class CommandTools:
         self._by_name = {tool.spec.name: tool for tool in own.commands}
         tools = tuple(Tool(ToolId(source, tool.spec.name), tool.spec) for tool in own.commands)
         self._listing = Listing(source, ProviderStart(1, clock()), tools)
-        self._notify: ChangeCallback = _ignore_change
+        self._notify: ChangeCallback = ignore
         self._engine: ContainerEngine | None = None
         self._run_scope: anyio.CancelScope | None = None
         self._lines = LogTail()
@@ -384,7 +383,3 @@ def prepare_workspace(board: ContainerNamespace, toolset: str, image: ContainerI
 def _arguments_json(admitted: AdmittedCall) -> bytes:
     call = admitted.call
     return call.raw if call.raw is not None else json.dumps(dict(call.arguments), default=materialize).encode()
-
-
-def _ignore_change() -> None:
-    """Nobody listens before `run`."""

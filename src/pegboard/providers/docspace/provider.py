@@ -24,7 +24,7 @@ from pegboard.core.model.ids import ToolId, ToolsetKey
 from pegboard.core.model.tool import Tool
 from pegboard.core.model.web_api import ApiMisconfiguration, CallerCredentialRules
 from pegboard.core.policy.policy import CredentialIdentity
-from pegboard.ports.providers import ChangeCallback, ClientPeer, Clock, Progress
+from pegboard.ports.providers import ChangeCallback, ClientPeer, Clock, Progress, ignore
 from pegboard.processes.output import SecretFilter
 from pegboard.providers.docspace import javascript
 from pegboard.providers.docspace.api import DocSpaceAnswer, DocSpaceApi
@@ -145,7 +145,7 @@ class DocSpaceProvider:
         self._tools = {tool.name: tool for tool in tools}
         self._context = hall
         self._now = now
-        self._notify: ChangeCallback = _ignore_change
+        self._notify: ChangeCallback = ignore
         self._operator: ApiAccess | ApiMisconfiguration | None = None
         self._restart_requested = anyio.Event()
         specs = tuple(Tool(ToolId(key, tool.name), tool.spec, is_checked_by_provider=True) for tool in tools)
@@ -243,7 +243,3 @@ def _text_result(text: str, *, structured: str | None = None, failed: bool = Fal
     if structured is not None:
         result = f'{result[:-1]},"structuredContent":{structured}}}'
     return javascript.encode_utf8(result)
-
-
-def _ignore_change() -> None:
-    """Nobody listens before `run`."""

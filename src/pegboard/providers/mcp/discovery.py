@@ -32,6 +32,7 @@ from pegboard.core.model.catalogue import (
 )
 from pegboard.core.model.characters import escape_name
 from pegboard.core.model.ids import SourceKey, ToolId
+from pegboard.core.model.text import truncate
 from pegboard.core.model.tool import Tool, ToolSpec
 from pegboard.memory import pause_garbage_collection
 from pegboard.processes.output import one_line
@@ -200,7 +201,7 @@ def _display_name(name: Json, number: int) -> str:
     if not isinstance(name, str) or not name:
         return f"tool {number} of the list"
     plain = escape_name(name)
-    return plain if len(plain) <= _MAX_SHOWN_NAME else f"{plain[:_MAX_SHOWN_NAME]}…"
+    return truncate(plain, _MAX_SHOWN_NAME)
 
 
 def _text_member(item: dict[str, Json], key: str) -> str | None:
@@ -388,7 +389,7 @@ def _list_flaw(kind: _ListKind, why: str) -> ListingProblem:
 
 def _shorten_key(key: str) -> str:
     plain = escape_name(key)
-    return plain if len(plain) <= _MAX_SHOWN_KEY else f"{plain[:_MAX_SHOWN_KEY]}…"
+    return truncate(plain, _MAX_SHOWN_KEY)
 
 
 def _flaw_order(flaw: ListingProblem) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from pegboard.core.json.values import has_more_values_than, is_deeper_than
+from pegboard.core.json.values import MAX_JSON_DEPTH, has_more_values_than, is_deeper_than
 from pegboard.memory import pause_garbage_collection
 from pegboard.providers.mcp.errors import UNUSABLE_ANSWER
 from pegboard.providers.mcp.rate import PROGRESS_BURST, PROGRESS_RATE_PER_S, MessageRateLimiter
@@ -47,8 +47,6 @@ TOO_MANY_VALUES_MESSAGE: Final = (
     f"the answer holds more than {MAX_MESSAGE_VALUES:,} values, counting each list and object"
 )
 
-MAX_MESSAGE_DEPTH: Final = 200
-"""Levels of nesting that the readers at the other end of a gateway take."""
 
 log: Final = logging.getLogger(__name__)
 
@@ -257,8 +255,8 @@ def _parse_large(line: bytes) -> SessionMessage | None:
     """With a reader that takes a sixth of the time: whichever thread it runs in, nobody else gets on meanwhile."""
     if has_more_values_than(MAX_MESSAGE_VALUES, line):
         return _error_for_unusable(line, TOO_MANY_VALUES_MESSAGE)
-    if is_deeper_than(MAX_MESSAGE_DEPTH, line):
-        return _error_for_unusable(line, f"the answer is nested deeper than {MAX_MESSAGE_DEPTH} levels")
+    if is_deeper_than(MAX_JSON_DEPTH, line):
+        return _error_for_unusable(line, f"the answer is nested deeper than {MAX_JSON_DEPTH} levels")
     with pause_garbage_collection():
         try:
             content: object = msgspec.json.decode(line)
@@ -301,7 +299,7 @@ def _parse_leniently(line: bytes) -> SessionMessage | None:
     if not isinstance(content, dict) or "method" in content:
         return None
     if _is_too_deep(content):
-        return _error_for_unusable(line, f"the answer is nested deeper than {MAX_MESSAGE_DEPTH} levels")
+        return _error_for_unusable(line, f"the answer is nested deeper than {MAX_JSON_DEPTH} levels")
     return _validate(content)
 
 
@@ -336,7 +334,7 @@ def _error_message(id: int | str, why: str) -> SessionMessage:
 
 def _is_too_deep(content: object) -> bool:
     level: list[object] = [content]
-    for _ in range(MAX_MESSAGE_DEPTH):
+    for _ in range(MAX_JSON_DEPTH):
         level = [
             inner
             for outer in level

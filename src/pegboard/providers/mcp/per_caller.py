@@ -41,6 +41,7 @@ from pegboard.ports.providers import (
     ResourceCallback,
     ResourceProvider,
     UnresolvedReference,
+    ignore,
 )
 from pegboard.processes.cleanup import IdleTracker
 from pegboard.providers.mcp.provider import McpServerProvider
@@ -221,7 +222,7 @@ class PerCallerProvider:
         """What each caller was last listed, the newest word at the end. Keys are hashes: they keep no credential."""
         self._refusal: ProviderDown | None = None
         self._tasks: TaskGroup | None = None
-        self._notify: ChangeCallback = _ignore_change
+        self._notify: ChangeCallback = ignore
 
     @property
     def source(self) -> ProviderKey:
@@ -389,7 +390,3 @@ class PerCallerProvider:
             while len(self._listings) > MAX_LISTS:
                 self._listings.popitem(last=False)
         self._notify()
-
-
-def _ignore_change() -> None:
-    """Nobody listens before `run`."""

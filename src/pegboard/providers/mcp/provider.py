@@ -35,6 +35,7 @@ from pegboard.ports.providers import (
     ResourceCallback,
     ResourceProvider,
     UnresolvedReference,
+    ignore,
 )
 from pegboard.processes.cleanup import IdleTracker
 from pegboard.processes.output import LogTail, SecretFilter, one_line
@@ -122,7 +123,7 @@ class McpServerProvider:
         self._sleep = sleep
         self._sign_ins = desk
         self._account = None if desk is None else desk.account_for(server)
-        self._notify: ChangeCallback = _ignore_change
+        self._notify: ChangeCallback = ignore
         self._log = LogTail()
         self._log_mark = 0
         self._erase_settings: Callable[[str], str] = SecretFilter()
@@ -369,7 +370,3 @@ class McpServerProvider:
                 return f"{self.source} did not wake in time"
             case health:
                 return explain_reason(ProviderUnavailable(self.source, health)).rstrip(".")
-
-
-def _ignore_change() -> None:
-    """Nobody listens before `run`."""

@@ -32,7 +32,7 @@ from pegboard.core.calls.call import (
     ToolFailure,
     ToolSuccess,
 )
-from pegboard.core.json.values import Json, JsonObject, is_deeper_than
+from pegboard.core.json.values import MAX_TEXT_DEPTH, Json, JsonObject, is_deeper_than
 from pegboard.processes.output import one_line
 from pegboard.providers.mcp.errors import (
     HTTP_STATUS_BASE,
@@ -52,8 +52,7 @@ _CLIENT_ERROR_CODES: Final = frozenset({MISSING_REQUIRED_CLIENT_CAPABILITY, URL_
 
 
 MAX_ERROR_BYTES: Final = 65_536
-MAX_ERROR_DEPTH: Final = 100
-"""Bytes and levels of an error that is passed on whole; the data of a larger one is left out."""
+"""Bytes of an error that is passed on whole; the data of a larger one, or of a deeper one, is left out."""
 
 _RESUME_MEMBERS: Final = frozenset({"inputResponses", "requestState"})
 
@@ -108,7 +107,7 @@ def _encode_error(error: MCPError, erase: Callable[[str], str]) -> bytes:
         whole = _encode_json(told | {"data": filter_secrets(error.data, erase)})
     except (RecursionError, ValueError, TypeError, OverflowError):
         return _encode_json(told)
-    return whole if len(whole) <= MAX_ERROR_BYTES and not is_deeper_than(MAX_ERROR_DEPTH, whole) else _encode_json(told)
+    return whole if len(whole) <= MAX_ERROR_BYTES and not is_deeper_than(MAX_TEXT_DEPTH, whole) else _encode_json(told)
 
 
 def is_resumption(call: ToolCall) -> bool:

@@ -8,10 +8,10 @@ from typing import Final
 
 from pegboard.core.model.server import Timeouts
 from pegboard.core.model.tool import ToolsetLimits
-from pegboard.ports.providers import DEFAULT_BOUNDS, DescribedTool, FunctionEntry, ToolDescriptionError
+from pegboard.ports.providers import DEFAULT_BOUNDS, DescribedTool, FunctionEntry, ToolDescriptionError, ignore
 from pegboard.processes.output import LogTail, one_line
 from pegboard.providers.python.environments import EnvironmentBuildError, Environments
-from pegboard.providers.python.process import PythonWorkerProcess, PythonWorkerSetup, WorkerCall, WorkerStartError
+from pegboard.providers.python.process import PythonWorkerProcess, PythonWorkerSetup, WorkerStartError
 
 _MAX_PROBLEM_CHARS: Final = 600
 _MAX_LOG_LINES: Final = 3
@@ -40,7 +40,7 @@ class Describer:
         lines = LogTail()
         try:
             python = await self.environments.interpreter(requirements, folder, told)
-            worker = PythonWorkerProcess(lambda chunk: lines.feed(chunk, str), _ignore_log)
+            worker = PythonWorkerProcess(lambda chunk: lines.feed(chunk, str), ignore)
             setup = PythonWorkerSetup("", folder, entries, bounds.memory, python)
             await worker.start(setup, self.start_timeout)
         except EnvironmentBuildError as problem:
@@ -62,7 +62,3 @@ def _describe_problem(problem: str, lines: LogTail) -> str:
     return one_line(
         f"the worker {text}. It last wrote: {' / '.join(wrote)}" if wrote else f"the worker {text}", _MAX_PROBLEM_CHARS
     )
-
-
-def _ignore_log(run: WorkerCall, level: str, message: str) -> None:
-    """Nothing is called."""

@@ -16,7 +16,7 @@ from pegboard.core.calls.call import AdmittedCall, Outcome, ProviderFailure, Too
 from pegboard.core.model.catalogue import Health, Listing, ProviderOff, ProviderStart, ProviderUp
 from pegboard.core.model.ids import ToolId, ToolsetKey
 from pegboard.core.model.tool import Tool
-from pegboard.ports.providers import ChangeCallback, ClientPeer, Clock, Progress
+from pegboard.ports.providers import ChangeCallback, ClientPeer, Clock, Progress, ignore
 from pegboard.processes.output import LogTail
 from pegboard.providers.python.provider import UnencodableArgumentsError, encode_arguments
 from pegboard.providers.python.worker.calls import ToolErrorFormatter
@@ -36,7 +36,7 @@ class LocalTools:
         self._functions = functions
         self._clock = clock
         self._timeout_s = seconds
-        self._notify: ChangeCallback = _ignore_change
+        self._notify: ChangeCallback = ignore
         self._lines = LogTail()
         self._error_formatter = ToolErrorFormatter(_NO_LIMIT, {}, ())
         tools = tuple(Tool(ToolId(source, name), function.spec) for name, function in functions.items())
@@ -126,7 +126,3 @@ class _LocalCallReporter:
             act()
         else:
             self._loop.call_soon_threadsafe(act)
-
-
-def _ignore_change() -> None:
-    """Nobody listens before `run`."""

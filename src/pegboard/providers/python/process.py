@@ -13,7 +13,7 @@ from typing import Final, cast
 import anyio
 
 from pegboard.core.model.tool import ToolSpec
-from pegboard.ports.providers import ClientPeer, DescribedTool, FunctionEntry, Progress
+from pegboard.ports.providers import ClientPeer, DescribedTool, FunctionEntry, Progress, ignore
 from pegboard.processes import child
 from pegboard.processes.child import inherited_environment, program_arguments
 from pegboard.processes.frames import Frame, FrameReader
@@ -128,9 +128,9 @@ class PythonWorkerProcess(asyncio.SubprocessProtocol):
         """It takes no more calls, and ends with those it has."""
         self.exit_reason: asyncio.Future[str] = self._loop.create_future()
         """What became of it, in words that read on from its name."""
-        self.on_call_end: Callable[[PythonWorkerProcess], None] = _ignore_event
-        self.on_closing: Callable[[PythonWorkerProcess], None] = _ignore_event
-        self.on_exit: Callable[[PythonWorkerProcess], None] = _ignore_event
+        self.on_call_end: Callable[[PythonWorkerProcess], None] = ignore
+        self.on_closing: Callable[[PythonWorkerProcess], None] = ignore
+        self.on_exit: Callable[[PythonWorkerProcess], None] = ignore
 
     async def start(self, setup: PythonWorkerSetup, within: float) -> None:
         """Raises `CannotStart`. Then nothing of it is left."""
@@ -302,10 +302,6 @@ class PythonWorkerProcess(asyncio.SubprocessProtocol):
         if self.returncode == -signal.SIGABRT and _OUT_OF_MEMORY.search(self._last_output) is not None:
             return f"ran out of the memory it may use ({self._memory // _MIB} MB)"
         return _describe_exit_code(self.returncode)
-
-
-def _ignore_event(worker: PythonWorkerProcess) -> None:
-    """Nobody is told."""
 
 
 def _describe_exit_code(code: int | None) -> str:

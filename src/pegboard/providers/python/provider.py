@@ -40,6 +40,7 @@ from pegboard.ports.providers import (
     Progress,
     ToolDescriptionError,
     UnresolvedReference,
+    ignore,
 )
 from pegboard.processes.cleanup import IdleTracker
 from pegboard.processes.output import LogTail, SecretFilter, one_line
@@ -179,7 +180,7 @@ class PythonTools:
         self._secrets = secrets
         self._clock = clock
         self._read_entries = entries
-        self._notify: ChangeCallback = _ignore_change
+        self._notify: ChangeCallback = ignore
         self._lines = LogTail()
         self._log_mark = 0
         self._erase: Callable[[str], str] = SecretFilter()
@@ -509,7 +510,3 @@ class PythonTools:
             case health:
                 told = explain_reason(reason := ProviderUnavailable(self._server.key, health))
                 return f"{told} {remedy(reason, audience)}" if isinstance(health, ProviderDown) else told.rstrip(".")
-
-
-def _ignore_change() -> None:
-    """Nobody listens before `run`."""

@@ -9,6 +9,7 @@ from typing import Final
 
 from pydantic_monty import MontyCrashedError, MontyError, MontyRuntimeError, MontySyntaxError
 
+from pegboard.core.model.text import truncate
 from pegboard.ports.sandbox import ProgramFailure, SandboxLimits
 from pegboard.providers.sandbox.prelude import WorkerProgram
 
@@ -145,7 +146,7 @@ def clean_message(message: str) -> str:
 
 
 def _truncate(message: str) -> str:
-    return message if len(message) <= MAX_MESSAGE_CHARS else message[: MAX_MESSAGE_CHARS - 1] + "…"
+    return truncate(message, MAX_MESSAGE_CHARS, total=True)
 
 
 def _type_name(error: MontyError) -> str:

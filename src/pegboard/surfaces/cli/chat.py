@@ -13,6 +13,7 @@ import click
 import httpx2
 
 from pegboard.core.model.settings import MIN_BUDGET_TOKENS
+from pegboard.core.model.text import truncate
 from pegboard.core.presentations.retrieval import MAX_QUERY_CHARS
 from pegboard.surfaces.cli.api import ApiClient, Options
 from pegboard.surfaces.cli.client import HttpApiClient, running_gateway
@@ -210,7 +211,7 @@ def _forget_typed() -> None:
 
 def _shorten(text: str) -> str:
     line = one_line(text.strip())
-    return line if len(line) <= _MAX_SHOWN_CHARS else line[: _MAX_SHOWN_CHARS - 1] + "…"
+    return truncate(line, _MAX_SHOWN_CHARS, total=True)
 
 
 # `pegboard chat`: a conversation with a model at this terminal, with the tools of the board.

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import click
 
+from pegboard.core.model.text import truncate
 from pegboard.surfaces.cli.api import ApiClient
 from pegboard.surfaces.cli.options import (
     call_api,
@@ -191,7 +192,7 @@ def _print_misfits(misfits: list[dict[str, Any]], about: str) -> None:
 
 def value_text(value: object) -> str:
     text = one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= _MAX_VALUE_CHARS else text[: _MAX_VALUE_CHARS - 1] + "…"
+    return truncate(text, _MAX_VALUE_CHARS, total=True)
 
 
 def author_text(origin: dict[str, Any] | None, about: dict[str, Any] | None = None) -> str:

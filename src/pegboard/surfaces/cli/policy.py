@@ -10,6 +10,7 @@ from pegboard.config.paths import decode_text, read_bytes
 from pegboard.config.policy_file import MAX_POLICY_BYTES
 from pegboard.config.schema.document import FileProblem
 from pegboard.config.settings import MAX_SETTINGS_BYTES, InvalidFile, load_settings_text
+from pegboard.core.model.text import truncate
 from pegboard.surfaces.cli.api import ApiClient
 from pegboard.surfaces.cli.confirm import ask_yes_no
 from pegboard.surfaces.cli.options import call_api, every_server, gateway_command, no_server
@@ -216,7 +217,7 @@ def _origin_text(each: dict[str, Any]) -> str:
 
 def _value_text(value: object) -> str:
     text = one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= _MAX_VALUE_CHARS else text[: _MAX_VALUE_CHARS - 1] + "…"
+    return truncate(text, _MAX_VALUE_CHARS, total=True)
 
 
 # `pegboard store …`: what is wrong with the stored policy, and how it is fixed.

@@ -7,6 +7,7 @@ from typing import Any, Final
 import click
 
 from pegboard.core.model.ids import ServerKey, ToolId, ToolsetKey, parse_tool_id
+from pegboard.core.model.text import truncate
 from pegboard.core.presentations.retrieval import DEFAULT_RESULTS, MAX_QUERY_CHARS, MAX_RESULTS, AnswerDetail
 from pegboard.surfaces.cli.api import ApiClient, ServerFilter
 from pegboard.surfaces.cli.confirm import ask_yes_no
@@ -461,4 +462,4 @@ def _tool_row(verdict: str, tool: dict[str, Any]) -> tuple[str, str, str]:
 
 def _shorten(text: str) -> str:
     line = one_line(text.strip())
-    return line if len(line) <= _TEXT_WIDTH else line[: _TEXT_WIDTH - 1] + "…"
+    return truncate(line, _TEXT_WIDTH, total=True)

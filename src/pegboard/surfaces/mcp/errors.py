@@ -9,6 +9,7 @@ from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VER
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from pegboard.core.model.text import truncate
 from pegboard.surfaces.mcp.wire import sanitize_text
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def explain_bad_params(method: str, error: ValidationError) -> MCPError:
 
 def explain_request_error(method: str, error: MCPError) -> MCPError:
     if error.code == METHOD_NOT_FOUND and error.data == method:
-        shown = sanitize_text(method if len(method) <= _MAX_SHOWN_CHARS else method[:_MAX_SHOWN_CHARS] + "…")
+        shown = sanitize_text(truncate(method, _MAX_SHOWN_CHARS))
         told = f"There is no method {shown!r} in this version of the protocol. Use one that the capabilities name."
         return MCPError(METHOD_NOT_FOUND, told, sanitize_text(method))
     if error.code == INVALID_PARAMS and error.message == _SDK_BAD_PARAMS:

@@ -37,8 +37,9 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from pegboard.core.json.values import JsonObject
+from pegboard.core.json.values import MAX_READABLE_DEPTH, JsonObject
 from pegboard.core.model.selection import View
+from pegboard.core.model.text import truncate
 from pegboard.core.resources.requests import (
     NotVisible,
     ResourceFailure,
@@ -55,7 +56,7 @@ from pegboard.surfaces.mcp.presentations.direct import PAGE_SIZE
 from pegboard.surfaces.mcp.results import ACTUAL_RESULT, BadCursor
 from pegboard.surfaces.mcp.session import SessionPeer, capabilities_of, open_notification_queue, progress_reporter
 from pegboard.surfaces.mcp.session_state import NO_LOGS, RequestScope, cancel_when
-from pegboard.surfaces.mcp.wire import MAX_DEPTH, is_deeper_than, sanitize_object, sanitize_text
+from pegboard.surfaces.mcp.wire import is_deeper_than, sanitize_object, sanitize_text
 
 # Clients of the handshake era that follow resources: each by its connection, for as long as that lasts.
 
@@ -189,7 +190,7 @@ class ResourceLists:
         known = self._documents.get(key)
         if known is not None and (known.body is body or known.body == body):
             return known
-        deep = is_deeper_than(body, MAX_DEPTH)
+        deep = is_deeper_than(body, MAX_READABLE_DEPTH)
         if deep:
             log.warning("%s: %r is nested too deep for clients, and left out", key[1], key[2][:80])
         fresh = self._documents[key] = _ResourceDocument(
@@ -359,8 +360,10 @@ def resource_result(read: ResourceReadAnswer, method: ResourceMethod, ctx: Conte
             if result.get("resultType") == "input_required" and not is_modern(ctx):
                 why = "The server asks for further input before it answers, and this version of the protocol cannot."
                 raise MCPError(INTERNAL_ERROR, why)
-            if is_deeper_than(result, MAX_DEPTH):
-                raise MCPError(INTERNAL_ERROR, f"The server's answer is nested more than {MAX_DEPTH} levels deep.")
+            if is_deeper_than(result, MAX_READABLE_DEPTH):
+                raise MCPError(
+                    INTERNAL_ERROR, f"The server's answer is nested more than {MAX_READABLE_DEPTH} levels deep."
+                )
             return sanitize_object(result)
         case ResourceRefusal(code, message, data):
             raise MCPError(code, sanitize_text(message), data)
@@ -373,7 +376,7 @@ def resource_result(read: ResourceReadAnswer, method: ResourceMethod, ctx: Conte
 
 
 def _not_found_error(key: str, method: ResourceMethod, ctx: Context) -> MCPError:
-    shown = sanitize_text(key if len(key) <= _MAX_SHOWN_CHARS else key[:_MAX_SHOWN_CHARS] + "…")
+    shown = sanitize_text(truncate(key, _MAX_SHOWN_CHARS))
     if method is not ResourceMethod.READ:
         return MCPError(INVALID_PARAMS, f"There is nothing called {shown!r} here. List again to see what there is.")
     code = INVALID_PARAMS if is_modern(ctx) else RESOURCE_NOT_FOUND

@@ -11,9 +11,6 @@ import pydantic_core
 
 from pegboard.core.json.values import MAX_READABLE_DEPTH, Json, JsonObject, flatten_members
 
-MAX_DEPTH: Final = MAX_READABLE_DEPTH
-"""Readers give up on nested JSON at about 200 levels, and one unreadable member would spoil a whole list of tools."""
-
 _TOO_DEEP: Final = ("recursion limit exceeded", "it is nested more than 200 levels deep")
 """The reader's own words for it, and ours."""
 
@@ -94,8 +91,8 @@ def parse_result(body: bytes) -> "JsonObject | UnreadableJson":
         return UnreadableJson(str(error))
     if not isinstance(value, dict):
         return UnreadableJson("it is not a JSON object")
-    if body.count(b"{") + body.count(b"[") > MAX_DEPTH and is_deeper_than(value, MAX_DEPTH):
-        return UnreadableJson(f"it is nested more than {MAX_DEPTH} levels deep")
+    if body.count(b"{") + body.count(b"[") > MAX_READABLE_DEPTH and is_deeper_than(value, MAX_READABLE_DEPTH):
+        return UnreadableJson(f"it is nested more than {MAX_READABLE_DEPTH} levels deep")
     return sanitize_object(value) if _MAYBE_INVALID.search(body) else value
 
 
@@ -105,12 +102,12 @@ def is_sendable(value: JsonObject) -> bool:
         text.encode()
     except (ValueError, RecursionError):
         return False
-    return text.count("{") + text.count("[") <= MAX_DEPTH or not is_deeper_than(value, MAX_DEPTH)
+    return text.count("{") + text.count("[") <= MAX_READABLE_DEPTH or not is_deeper_than(value, MAX_READABLE_DEPTH)
 
 
 def is_sendable_text(text: bytes) -> bool:
     """Whether this text, which Python wrote, can be sent as it is. A cheap look: what it doubts may be sound."""
-    return text.count(b"{") + text.count(b"[") < MAX_DEPTH and _MAYBE_NOT_JSON.search(text) is None
+    return text.count(b"{") + text.count(b"[") < MAX_READABLE_DEPTH and _MAYBE_NOT_JSON.search(text) is None
 
 
 def sanitize_object(value: JsonObject) -> JsonObject:

@@ -10,12 +10,11 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
 from pegboard.core.calls.call import Outcome, ResultFacts, ToolFailure, ToolSuccess
-from pegboard.core.json.values import MAX_READABLE_DEPTH, has_more_values_than, is_deeper_than
+from pegboard.core.json.values import MAX_JSON_DEPTH, MAX_READABLE_DEPTH, has_more_values_than, is_deeper_than
 from pegboard.memory import pause_garbage_collection
 from pegboard.providers.mcp.errors import UNUSABLE_ANSWER
 from pegboard.providers.mcp.messages import (
     LARGE_MESSAGE_BYTES,
-    MAX_MESSAGE_DEPTH,
     MAX_MESSAGE_VALUES,
     RESULT_AND_ERROR_MESSAGE,
     TOO_MANY_VALUES_MESSAGE,
@@ -130,7 +129,7 @@ def parse_tool_result(text: bytes) -> ToolSuccess | ToolFailure | None:
         (_TYPED_FACTS if kind else _PLAIN_FACTS) if meta is _NO_META else ResultFacts(kind, bytes(meta))
     )
     if is_deeper_than(MAX_READABLE_DEPTH, text):
-        if is_deeper_than(MAX_MESSAGE_DEPTH - 1, text):
+        if is_deeper_than(MAX_JSON_DEPTH - 1, text):
             return None
         seen = None
     return (ToolFailure if result.is_error == _TRUE else ToolSuccess)(text, seen)
@@ -152,8 +151,8 @@ def outcome_of_message(message: ServerMessage, body: bytes, id: int | str, serve
         raise MCPError(told.code, told.message, told.data)
     if message.id != id or message.method:
         return read_leniently(body, id, server)
-    if is_deeper_than(MAX_MESSAGE_DEPTH, body):
-        raise MCPError(UNUSABLE_ANSWER, f"the answer is nested deeper than {MAX_MESSAGE_DEPTH} levels")
+    if is_deeper_than(MAX_JSON_DEPTH, body):
+        raise MCPError(UNUSABLE_ANSWER, f"the answer is nested deeper than {MAX_JSON_DEPTH} levels")
     return parse_tool_result(bytes(message.result)) or read_leniently(body, id, server)
 
 

@@ -16,6 +16,7 @@ from pegboard.core.json.schema_refs import resolve_ref
 from pegboard.core.json.values import Json, JsonObject
 from pegboard.core.model.python_text import literal_value
 from pegboard.core.model.references import closest_names
+from pegboard.core.model.text import truncate
 from pegboard.ports.sandbox import SandboxFunction
 from pegboard.providers.sandbox.checks.program import UNREADABLE_ERRORS, AnalysisLimitError, ParsedProgram
 
@@ -104,7 +105,7 @@ def format_json_value(value: Json) -> str:
     said = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, str):
         said = {"null": "None", "true": "True", "false": "False"}.get(said, said)
-    return said if len(said) <= _MAX_LITERAL_CHARS else said[:_MAX_LITERAL_CHARS] + "…"
+    return truncate(said, _MAX_LITERAL_CHARS)
 
 
 _MAX_DEPTH: Final = 12

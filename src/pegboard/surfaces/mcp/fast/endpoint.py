@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 
 from pegboard.core.calls.call import NeedsInput
-from pegboard.core.json.values import is_deeper_than
+from pegboard.core.json.values import MAX_JSON_DEPTH, is_deeper_than
 from pegboard.ports.fast_path import RequestHead, ResponseSink
 from pegboard.surfaces.mcp.authentication import AUTHORIZATION, BearerAuthentication
 from pegboard.surfaces.mcp.endpoint_state import INTERNAL_ERROR_MESSAGE, SERVER_INFO, EndpointState
@@ -138,7 +138,7 @@ META_TOO_LARGE: Final = HttpRejection(
 )
 
 
-_MAX_DEPTH: Final = 201
+_MAX_DEPTH: Final = MAX_JSON_DEPTH + 1
 """Levels of a request that the long road takes, and so does this one."""
 _MIN_DEEP_BYTES: Final = 2 * _MAX_DEPTH
 """Bytes of the longest request that cannot be nested deeper."""

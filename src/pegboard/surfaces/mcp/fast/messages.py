@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from pegboard.core.calls.call import NeedsInput, ProtocolErrorReply, ResultFacts, ToolFailure, ToolSuccess
-from pegboard.core.json.values import Json, JsonObject, is_deeper_than
+from pegboard.core.json.values import MAX_READABLE_DEPTH, Json, JsonObject, is_deeper_than
 from pegboard.surfaces.mcp.protocol import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
@@ -20,7 +20,6 @@ from pegboard.surfaces.mcp.protocol import (
 )
 from pegboard.surfaces.mcp.results import CallOutcome, result_of, with_envelope
 from pegboard.surfaces.mcp.session_state import NO_LOGS, client_text, requested_log_level
-from pegboard.surfaces.mcp.wire import MAX_DEPTH
 
 # What a request says, read no further than it must be: members that only pass through stay text.
 #
@@ -272,7 +271,7 @@ class ResultEncoder:
                 body.decode()
         except UNREADABLE:
             return None
-        if is_deeper_than(MAX_DEPTH, body):
+        if is_deeper_than(MAX_READABLE_DEPTH, body):
             return None
         meta = None if result.meta is ABSENT else bytes(result.meta)
         return self._with_meta(body, ResultFacts(result.kind is not None, meta), modern)

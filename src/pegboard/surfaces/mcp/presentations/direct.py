@@ -16,7 +16,7 @@ import msgspec
 
 from pegboard.core.calls.tickets import TICKET, TICKET_TOOL
 from pegboard.core.decision.resolve import OpenTool, Resolution
-from pegboard.core.json.values import Json, JsonObject, LazyJson
+from pegboard.core.json.values import MAX_READABLE_DEPTH, Json, JsonObject, LazyJson
 from pegboard.core.model.databases import DatabaseTool
 from pegboard.core.model.ids import ToolId, WireName
 from pegboard.core.model.selection import View
@@ -24,7 +24,7 @@ from pegboard.core.model.tool import JsonSchema, Tool
 from pegboard.gateway.board import BoardState
 from pegboard.surfaces.mcp.presentations.base import BoardCall
 from pegboard.surfaces.mcp.results import BadCursor, ToolPage, result_of
-from pegboard.surfaces.mcp.wire import MAX_DEPTH, is_deeper_than, is_sendable, is_sendable_text, sanitize_object
+from pegboard.surfaces.mcp.wire import is_deeper_than, is_sendable, is_sendable_text, sanitize_object
 
 if TYPE_CHECKING:
     from mcp_types import CallToolRequestParams
@@ -224,7 +224,7 @@ def _members(tool: Tool, title: str | None, description: str | None) -> dict[str
 
 def _sanitize_document(tool: Tool, body: JsonObject) -> JsonObject:
     """Without what no client could read: one such member would make the whole list unreadable."""
-    deep = [key for key, value in body.items() if is_deeper_than(value, MAX_DEPTH)]
+    deep = [key for key, value in body.items() if is_deeper_than(value, MAX_READABLE_DEPTH)]
     log.warning("%s: clients cannot be sent all of it (nested too deep: %s)", tool.id, ", ".join(deep) or "nothing")
     rest = {key: value for key, value in body.items() if key not in deep}
     return sanitize_object({**rest, "inputSchema": rest.get("inputSchema", {"type": "object"})})
