@@ -190,7 +190,7 @@ def parse_target(text: bytes) -> RequestTarget | str:
 
 def decode_path(raw: bytes) -> str:
     """A slash that is written as %2F is part of a name and parts none."""
-    return unquote(_ENCODED_SLASH.sub(rb"%25\1", raw).decode("ascii"))
+    return unquote(_ENCODED_SLASH.sub(rb"%25\1", raw).decode("ascii")) if b"%" in raw else raw.decode("ascii")
 
 
 # What a connection takes for HTTP: no request that two readers could read differently, and half a farewell is none.
@@ -300,10 +300,23 @@ class StrictHttpProtocol(uvicorn.HttpToolsProtocol):
         return True
 
     def on_headers_complete(self) -> None:
-        super().on_headers_complete()
+        """What uvicorn does here, but for the kind of the answer: it has no place to name another."""
+        parser, scope = self.parser, self.scope
+        version, target = parser.get_http_version(), httptools.parse_url(self.url)
+        scope["method"], scope["raw_path"] = parser.get_method().decode("ascii"), target.path
+        scope["path"], scope["query_string"] = decode_path(target.path), target.query or b""
+        if version != "1.1":
+            scope["http_version"] = version
+        former, keep_alive = self.cycle, version != "1.0" and parser.should_keep_alive()
+        self.cycle = self._build_cycle(
+            scope, keep_alive=keep_alive, on_response=self.on_response_complete, expects=self.expect_100_continue
+        )
+        if former is None or former.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
         self._is_served = True
-        if b"%" in self.url:
-            self.scope["path"] = decode_path(self.scope["raw_path"])
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
@@ -338,7 +351,7 @@ class StrictHttpProtocol(uvicorn.HttpToolsProtocol):
             self.transport.write(self._final_response(status, told.encode()))
             self.transport.close()
             return
-        self.cycle = self._build_cycle("GET", keep_alive=False, on_response=self.on_response_complete)
+        self.cycle = self._build_cycle(_plain_scope("GET"), keep_alive=False, on_response=self.on_response_complete)
         self.cycle.more_body = False
         self.pipeline.appendleft((self.cycle, _plain_text_app(status, told.encode())))
 
@@ -347,10 +360,11 @@ class StrictHttpProtocol(uvicorn.HttpToolsProtocol):
         lines = b"".join(b"%b: %b\r\n" % pair for pair in head)
         return b"%b%b\r\n%b" % (uvicorn.STATUS_LINE[status], lines, body)
 
-    def _build_cycle(self, method: str, *, keep_alive: bool, on_response: Callable[[], None]) -> SingleWriteCycle:
-        """An answer to what uvicorn has not begun with."""
+    def _build_cycle(
+        self, scope: "HTTPScope", *, keep_alive: bool, on_response: Callable[[], None], expects: bool = False
+    ) -> SingleWriteCycle:
         return SingleWriteCycle(
-            scope=cast("HTTPScope", {"method": method, "http_version": "1.1"}),
+            scope=scope,
             transport=self.transport,
             flow=self.flow,
             logger=self.logger,
@@ -358,7 +372,7 @@ class StrictHttpProtocol(uvicorn.HttpToolsProtocol):
             access_log=False,
             default_headers=self.server_state.default_headers,
             message_event=asyncio.Event(),
-            expect_100_continue=False,
+            expect_100_continue=expects,
             keep_alive=keep_alive,
             on_response=on_response,
         )
@@ -412,6 +426,10 @@ class StrictHttpProtocol(uvicorn.HttpToolsProtocol):
             self.transport.abort()
         else:
             self._schedule_reset_check(min(2 * after, MAX_RESET_CHECK_S))
+
+
+def _plain_scope(method: str) -> "HTTPScope":
+    return cast("HTTPScope", {"method": method, "http_version": "1.1"})
 
 
 def _plain_text_headers(body: bytes) -> tuple[tuple[bytes, bytes], ...]:
@@ -716,8 +734,6 @@ class HttpProtocol(StrictHttpProtocol):
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def _start_asgi_task(self, cycle: uvicorn.RequestResponseCycle, app: "ASGI3Application") -> None:
-        # uvicorn makes the cycle itself, and has no place to name another kind.
-        cycle.__class__ = SingleWriteCycle
         assert isinstance(cycle, SingleWriteCycle)
         self._current_cycle = cycle
         cycle.scope["extensions"] = {WHOLE_EXTENSION: cycle.send_whole}  # type: ignore[dict-item]  # an extension of our own
@@ -740,7 +756,9 @@ class HttpProtocol(StrictHttpProtocol):
 
     def _new_stream_cycle(self) -> "SingleWriteCycle":
         """An answer that takes time is uvicorn's to send."""
-        return self._build_cycle("POST", keep_alive=self._fast_cycle.keep_alive, on_response=self._finish_answer)
+        return self._build_cycle(
+            _plain_scope("POST"), keep_alive=self._fast_cycle.keep_alive, on_response=self._finish_answer
+        )
 
     def _finish_answer(self) -> None:
         self._in_flight = self._stream_cycle = None
