@@ -1,10 +1,12 @@
 """`python -m benchmarks.snippets` runs any file of snippets in each sandbox."""
 
+import ast
 import json
 from pathlib import Path
 
 import pytest
 from benchmarks.snippets.__main__ import main
+from benchmarks.snippets.mistakes import judge, mistakes, rows
 
 SNIPPETS = [
     {
@@ -106,3 +108,35 @@ def test_a_tool_without_an_answer_is_refused_with_its_place(tmp_path: Path, caps
     file.write_text(json.dumps({"tools": {"date": {"parameters": []}}, "snippets": []}))
     assert main([str(file)]) == 2
     assert "tools.date has neither 'returns' nor 'raises' nor 'answers'" in capsys.readouterr().err
+
+
+def test_each_mistake_is_made_alone_and_leaves_the_program_as_it_was() -> None:
+    tree = ast.parse("b = await library.get_book(id=1)\nb['title']")
+    made = sorted(mistakes(tree))
+    assert made == [
+        ("argument left out", "b = await library.get_book()\nb['title']"),
+        ("argument misspelled", "b = await library.get_book(ids=1)\nb['title']"),
+        ("argument of another kind", "b = await library.get_book(id='many')\nb['title']"),
+        ("attribute for a key", "b = await library.get_book(id=1)\nb.title"),
+        ("await left out", "b = library.get_book(id=1)\nb['title']"),
+        ("function misspelled", "b = await library.get_books(id=1)\nb['title']"),
+        ("key misspelled", "b = await library.get_book(id=1)\nb['titel']"),
+    ]
+    assert ast.unparse(tree) == "b = await library.get_book(id=1)\nb['title']"
+
+
+@pytest.mark.anyio
+async def test_a_mistake_that_one_check_alone_stops_is_counted_for_it() -> None:
+    [key, right] = await judge(
+        [
+            ("key misspelled", "a", "b = await library.get_book(id=1)\nb['titel']", "T1"),
+            ("attribute for a key", "b", "b = await library.get_book(id=1)\nb['title']", "T1"),
+        ]
+    )
+    assert (key.stopped, key.only_by) == (True, ("type checker's findings", "missing keys"))
+    assert (key.calls, key.error, key.same) == (1, "titel", False)
+    assert (right.stopped, right.only_by, right.same) == (False, (), True)
+    assert [row for row in rows([key, right]) if row[1] != "0"] == [
+        ["type checker's findings", "1", "1", "0", "0"],
+        ["missing keys", "1", "1", "0", "0"],
+    ]

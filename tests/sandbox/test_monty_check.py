@@ -37,7 +37,7 @@ async def list_issues(*, state: Literal["open", "closed"] = "open") -> list[List
     SandboxFunction("", "alone", "async def alone(a: int) -> str: ...", ("a",)),
 )
 ASYNCHRONOUS = "`async for`, `async with` and asynchronous comprehensions"
-MISSING = "`await` is missing before `{0}`: this is the call, not its answer. Write `await {0}`."
+MISSING = "`await` is missing: this is a call that was not awaited, not its answer (`{}`)."
 
 
 async def checked(code: str) -> tuple[ProgramProblem, ...]:
@@ -51,11 +51,11 @@ async def checked(code: str) -> tuple[ProgramProblem, ...]:
     [
         (
             "x = gh.create_issue(title='a')\nprint(x['title'])",
-            [ProgramProblem(1, MISSING.format("gh.create_issue(…)"))],
+            [ProgramProblem(2, MISSING.format("CreateIssueResult"))],
         ),
-        ("for each in gh.list_issues():\n    print(each)", [ProgramProblem(1, MISSING.format("gh.list_issues()"))]),
-        ("\n\ngh.create_issue(title='a')\n1", [ProgramProblem(3, MISSING.format("gh.create_issue(…)"))]),
-        ("len(gh.list_issues())", [ProgramProblem(1, MISSING.format("gh.list_issues()"))]),
+        ("for each in gh.list_issues():\n    print(each)", [ProgramProblem(1, MISSING.format("list[ListIssuesItem]"))]),
+        ("\n\ngh.create_issue(title='a')\n1", [ProgramProblem(3, MISSING.format("CreateIssueResult"))]),
+        ("len(gh.list_issues())", [ProgramProblem(1, MISSING.format("list[ListIssuesItem]"))]),
         (
             "x = gh.create_issue(title='a')\ny = [x]\nprint(x['title'])\nawait y[0]",
             [

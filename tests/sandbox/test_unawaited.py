@@ -1,104 +1,66 @@
-"""A call without `await` is found before anything runs; what is right is never taken for one."""
+"""A forgotten `await` is reported when the program runs at the latest; what is right is never taken for one."""
 
 import threading
 
+import anyio
 import pytest
 
-from pegboard.ports.sandbox import ProgramProblem
-from pegboard.providers.sandbox.checks.missing_await import find_missing_awaits
+from pegboard.ports.sandbox import RunResult, SandboxLimits
+from pegboard.providers.sandbox.checks.arguments import find_literal_mismatches
+from pegboard.providers.sandbox.checks.missing_keys import HostCallIndex, MissingKeys
 from pegboard.providers.sandbox.checks.program import parse_program
+from pegboard.providers.sandbox.checks.unsupported_features import find_unsupported_features
 from pegboard.providers.sandbox.jail.sandbox import FullSandbox
 from pegboard.providers.sandbox.prelude import prepare_program
 
-from .hosts import ended, opened, program
-from .programs_that_forget import ELSEWHERE, FORGET, RIGHT, SILENT
+from .hosts import Answers, ended, opened, program
+from .programs_that_forget import ELSEWHERE, FORGET, RIGHT
 
 pytestmark = pytest.mark.anyio
 
 
-def lines(code: str) -> list[int | None]:
-    frame = prepare_program(program(code))
-    return [frame.own_line(each.line) for each in find_missing_awaits(parse_program(frame.text, frame.functions))]
-
-
 @pytest.mark.behaviour("code.await")
-@pytest.mark.parametrize(("code", "where"), [*FORGET, *SILENT])
-def test_a_call_that_nothing_awaits_is_found_where_it_stands(code: str, where: list[int]) -> None:
-    assert lines(code) == where
-
-
-@pytest.mark.behaviour("code.await")
-@pytest.mark.parametrize("code", [*RIGHT, *ELSEWHERE])
-def test_a_call_that_may_be_awaited_is_not_told(code: str) -> None:
-    assert lines(code) == []
-
-
-@pytest.mark.behaviour("code.await")
-async def test_what_is_told_would_have_failed_and_what_is_right_works() -> None:
+async def test_a_forgotten_await_is_reported_by_the_run_where_the_check_lets_it_pass() -> None:
     async with opened() as sandbox:
-        for code, where in (*FORGET, *SILENT):
-            complaints = await sandbox.check(program(code))
-            assert [each.line for each in complaints if "`await` is missing" in each.message] == where, code
-        for code, _ in FORGET:
+        for code in FORGET:
             ran = await ended(sandbox, code)
             assert ran.error is not None or ran.unawaited_calls, code
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("code.await", "code.full")
+async def test_the_full_python_reports_each_forgotten_await_when_it_runs(full: FullSandbox) -> None:
+    for code in FORGET:
+        with anyio.fail_after(60):
+            ran = await full.run(program(code), Answers(), SandboxLimits(cpu=20, wall=50))
+        assert isinstance(ran, RunResult)
+        assert ran.error is not None or ran.unawaited_calls, code
+
+
+@pytest.mark.behaviour("code.await")
+async def test_a_call_that_is_awaited_is_not_told() -> None:
+    async with opened() as sandbox:
         for code in RIGHT:
             assert await sandbox.check(program(code)) == (), code
             ran = await ended(sandbox, code)
             assert (ran.error, ran.unawaited_calls) == (None, ()), code
+    full = FullSandbox()
+    for code in (*RIGHT, *ELSEWHERE):
+        assert await full.check(program(code)) == (), code
 
 
-@pytest.mark.behaviour("code.await")
-@pytest.mark.parametrize(
-    ("code", "complaint"),
-    [
-        (
-            "print(srv.echo(x=1))",
-            ProgramProblem(
-                1,
-                "`await` is missing before `srv.echo(…)`: this is the call, not its answer. Write `await srv.echo(…)`.",
-            ),
-        ),
-        (
-            "all = []\nall.append(srv.echo(x=1))\nprint(all)",
-            ProgramProblem(
-                2,
-                "`await` is missing before `srv.echo(…)`: this is the call, not its answer. Write `await srv.echo(…)`, "
-                "or `await asyncio.gather(*…)` of all of them.",
-            ),
-        ),
-        (
-            "def f(x):\n    return len(srv.echo(x=x))\nf(1)",
-            ProgramProblem(
-                2,
-                "`await` is missing before `srv.echo(…)`: this is the call, not its answer. Write `await srv.echo(…)`, "
-                "and `async def f`, which is then awaited too.",
-            ),
-        ),
-        (
-            "import asyncio\nasyncio.gather(srv.echo(x=1))",
-            ProgramProblem(
-                2,
-                "`await` is missing before `asyncio.gather(…)`: these are the calls, not their answers. "
-                "Write `await asyncio.gather(…)`.",
-            ),
-        ),
-        (
-            "async def f(x):\n    return srv.echo(x=x)\nprint(await f(1))",
-            ProgramProblem(
-                2,
-                "`await` is missing before `srv.echo(…)`: `f` gives back the call, not its answer. "
-                "Write `return await srv.echo(…)`.",
-            ),
-        ),
-    ],
-)
-async def test_it_is_told_once_and_with_what_to_write(code: str, complaint: ProgramProblem) -> None:
-    async with opened() as sandbox:
-        assert await sandbox.check(program(code)) == (complaint,)
+def read(code: str) -> None:
+    """All that is told by reading alone."""
+    frame = prepare_program(program(code))
+    parsed = parse_program(frame.text, frame.functions)
+    find_literal_mismatches(parsed, frame.functions, kinds=True)
+    [*find_unsupported_features(parsed, frame.functions)]
+    if parsed is not None:
+        MissingKeys(parsed)
+        HostCallIndex(parsed)
 
 
-@pytest.mark.behaviour("code.await")
+@pytest.mark.behaviour("code.checked")
 @pytest.mark.parametrize(
     "code",
     [
@@ -120,20 +82,9 @@ def test_a_program_that_was_written_to_take_time_or_a_stack_takes_none(code: str
     """In a thread of little stack: what overruns it ends this process."""
     before = threading.stack_size(512 << 10)
     try:
-        thread = threading.Thread(target=lines, args=(code,))
+        thread = threading.Thread(target=read, args=(code,))
         thread.start()
     finally:
         threading.stack_size(before)
     thread.join(60)
     assert not thread.is_alive()
-
-
-@pytest.mark.behaviour("code.await")
-async def test_the_full_python_tells_the_same_but_of_what_begins_by_itself_there() -> None:
-    sandbox = FullSandbox()
-    for code, where in (*FORGET, *SILENT):
-        found = [each.line for each in await sandbox.check(program(code))]
-        assert found == where or "gather" in code, code
-    begun = "import asyncio\nboth = asyncio.gather(srv.echo(x=1), srv.echo(x=2))\nawait asyncio.sleep(0)"
-    for code in (*RIGHT, *ELSEWHERE, begun):
-        assert await sandbox.check(program(code)) == (), code

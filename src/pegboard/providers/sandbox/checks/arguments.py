@@ -199,7 +199,7 @@ def find_literal_mismatches(
         for node in program.scopes.nodes:
             if not isinstance(node, ast.Call) or not node.keywords:
                 continue
-            name = program.awaits.host_function(node.func)
+            name = program.names.host_function(node.func)
             schema = None if name is None else takes.get(name)
             if name is not None and schema is not None:
                 found += _call_mismatches(program, node, name[1], schema, kinds=kinds)
@@ -227,7 +227,7 @@ def _call_mismatches(
 
 class _LiteralCheck:
     def __init__(self, program: ParsedProgram, root: JsonObject) -> None:
-        self._awaits: Final = program.awaits
+        self._names: Final = program.names
         self._root: Final = root
         self._steps_left = _MAX_STEPS
 
@@ -243,7 +243,7 @@ class _LiteralCheck:
         ref = schema.get("$ref")
         if isinstance(ref, str):
             return self.check(node, resolve_ref(self._root, ref), path, depth + 1, is_part=is_part)
-        if isinstance(node, ast.Name) and (value := self._awaits.only_value(node)) is not None:
+        if isinstance(node, ast.Name) and (value := self._names.only_value(node)) is not None:
             # What may be changed on its way is not followed.
             node = node if value_of(value) is UNKNOWN else value
         kind = kind_of(node)

@@ -19,7 +19,7 @@ _DICT_FACTORIES: Final = frozenset({"dict", "collections.Counter", "collections.
 class MissingKeys:
     def __init__(self, program: ParsedProgram) -> None:
         self._scopes: Final = program.scopes
-        self._awaits: Final = program.awaits
+        self._names: Final = program.names
         self._reads: Final[dict[tuple[int, str], list[ast.AST]]] = {}
         self._mentioned_keys: Final[set[str]] = set()
         self._guarded_nodes: Final[set[ast.AST]] = set()
@@ -42,7 +42,7 @@ class MissingKeys:
                 self._record_text(node, text)
             case ast.keyword(arg=str() as name):
                 call = self._scopes.parent[node]
-                callee = self._awaits.callee(call.func) if isinstance(call, ast.Call) else None
+                callee = self._names.callee(call.func) if isinstance(call, ast.Call) else None
                 if not isinstance(callee, str):
                     self._mentioned_keys.add(name)
             case ast.Subscript(ctx=ast.Store(), slice=key) if not isinstance(key, ast.Constant):
@@ -65,7 +65,7 @@ class MissingKeys:
             case ast.Dict() if any(node is each for each in above.keys):
                 if self._is_merged(above):
                     self._mentioned_keys.add(text)
-            case ast.Call() if self._awaits.callee(above.func) == "print":
+            case ast.Call() if self._names.callee(above.func) == "print":
                 pass
             case ast.Expr() | ast.JoinedStr():
                 pass
@@ -101,7 +101,7 @@ class MissingKeys:
         values = [_assigned_value(self._scopes, each) for each in variable.binders]
         return all(
             isinstance(each, ast.Dict | ast.DictComp | ast.Set | ast.SetComp | ast.List | ast.ListComp)
-            or (isinstance(each, ast.Call) and self._awaits.callee(each.func) in (_DICT_FACTORIES | {"set", "list"}))
+            or (isinstance(each, ast.Call) and self._names.callee(each.func) in (_DICT_FACTORIES | {"set", "list"}))
             for each in values
         )
 
@@ -131,7 +131,7 @@ class HostCallIndex:
         self._calls: Final[dict[int, list[tuple[str, tuple[str, str] | None]]]] = {}
         for node in program.scopes.nodes:
             if isinstance(node, ast.Call):
-                hosted = program.awaits.host_function(node.func)
+                hosted = program.names.host_function(node.func)
                 for line in set(_call_lines(node)):
                     self._calls.setdefault(line, []).append((_last_name(node.func), hosted))
 

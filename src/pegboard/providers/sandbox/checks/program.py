@@ -5,17 +5,13 @@ import builtins
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 from pegboard.core.model.python_text import parse_module
 from pegboard.ports.sandbox import SandboxFunction
 
-FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _FUNCTION_NODES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSION_NODES: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_LOOP_NODES: Final = (ast.For, ast.AsyncFor, ast.While)
-_TRY_NODES: Final = (ast.Try, *((ast.TryStar,) if hasattr(ast, "TryStar") else ()))
-Position: TypeAlias = tuple[int, int]
 _MAX_STEPS: Final = 200_000
 """Of looking from statement to statement. What takes more was written to take time."""
 
@@ -29,7 +25,6 @@ class ProgramVariable:
     scope: ast.AST
     binders: list[ast.AST] = field(default_factory=list[ast.AST])
     """A name that is stored, a definition, an argument, or what an import names."""
-    reads: list[ast.Name] = field(default_factory=list[ast.Name])
 
 
 class Scopes:
@@ -38,9 +33,6 @@ class Scopes:
     def __init__(self, tree: ast.Module) -> None:
         self.nodes: Final[list[ast.AST]] = []
         self.parent: Final[dict[ast.AST, ast.AST]] = {}
-        self.returns: Final[dict[ast.AST, list[ast.Return]]] = {}
-        self.generator_scopes: Final[set[ast.AST]] = set()
-        self._interrupted_nodes: Final[set[ast.AST]] = set()
         self._steps_left = _MAX_STEPS
         self._tree: Final = tree
         self._scope_of_node: Final[dict[ast.AST, ast.AST]] = {}
@@ -59,8 +51,6 @@ class Scopes:
         for node in self.nodes:
             if isinstance(node, ast.Name) and (known := self._resolve(node.id, self._scope_of_node[node])) is not None:
                 self._resolved_names[node] = known
-                if isinstance(node.ctx, ast.Load):
-                    known.reads.append(node)
 
     def variable(self, name: ast.Name) -> ProgramVariable | None:
         """`None` for a name that the program does not bind."""
@@ -73,49 +63,6 @@ class Scopes:
             scope = self._scope_of_node[scope]
         return scope
 
-    def statement(self, node: ast.AST) -> ast.AST:
-        while not isinstance(node, ast.stmt | ast.Module):
-            node = self.parent[node]
-        return node
-
-    def reads_after(self, variable: ProgramVariable, stored: ast.AST) -> list[ast.Name]:
-        """The reads that may see what this statement stores, and perhaps some that do not."""
-        self.spend(len(variable.reads))
-        function = self.function_of(stored)
-        if function is not variable.scope:
-            return variable.reads
-        first, last = _end_position(stored), None
-        above = self.parent[stored]
-        is_tried = False
-        while above is not function and above in self.parent:
-            self.spend(1)
-            is_tried = is_tried or isinstance(above, _TRY_NODES)
-            if isinstance(above, _LOOP_NODES):
-                first = _start_position(above)
-            above = self.parent[above]
-        if not is_tried and (again := self._next_store(variable, stored)) is not None:
-            first, last = _end_position(stored), _end_position(again)
-        return [
-            read
-            for read in variable.reads
-            if self.function_of(read) is not function
-            or (_start_position(read) >= first and (last is None or _start_position(read) < last))
-        ]
-
-    def _next_store(self, variable: ProgramVariable, stored: ast.AST) -> ast.AST | None:
-        """The next statement of the same block that stores something else for certain."""
-        for block in _blocks(self.parent[stored]):
-            if stored in block:
-                self.spend(len(block))
-                for each in block[block.index(stored) + 1 :]:
-                    if each in self._interrupted_nodes:
-                        return None
-                    if isinstance(each, ast.Assign) and any(
-                        isinstance(target, ast.Name) and self.variable(target) is variable for target in each.targets
-                    ):
-                        return each
-        return None
-
     def _walk(self, bound: list[tuple[str, ast.AST, ast.AST]]) -> None:
         ahead: list[tuple[ast.AST, ast.AST]] = [(self._tree, self._tree)]
         while ahead:
@@ -126,20 +73,9 @@ class Scopes:
             if isinstance(node, ast.Global | ast.Nonlocal):
                 for name in node.names:
                     self._declared_elsewhere[scope, name] = isinstance(node, ast.Global)
-            elif isinstance(node, ast.Return):
-                self.returns.setdefault(scope, []).append(node)
-            elif isinstance(node, ast.Yield | ast.YieldFrom):
-                self.generator_scopes.add(scope)
-            elif isinstance(node, ast.Break | ast.Continue):
-                self._mark_interrupted(node)
             for child in ast.iter_child_nodes(node):
                 self.parent[child] = node
                 ahead.append((child, self._scope_of(child, node, scope)))
-
-    def _mark_interrupted(self, node: ast.AST) -> None:
-        while node not in self._interrupted_nodes and node is not self._tree:
-            self._interrupted_nodes.add(node)
-            node = self.parent[node]
 
     def spend(self, steps: int) -> None:
         self._steps_left -= steps
@@ -190,21 +126,6 @@ class Scopes:
             at, is_inner = self._scope_of_node[at], True
 
 
-def is_terminal_block(body: Sequence[ast.stmt]) -> bool:
-    """Whether nothing comes out at its end."""
-    match body[-1]:
-        case ast.Return() | ast.Raise():
-            return True
-        case ast.If(body=first, orelse=[*_, _] as second):
-            return is_terminal_block(first) and is_terminal_block(second)
-        case ast.With(body=inner) | ast.AsyncWith(body=inner):
-            return is_terminal_block(inner)
-        case ast.Try(body=inner, handlers=handlers, orelse=[]):
-            return is_terminal_block(inner) and all(is_terminal_block(each.body) for each in handlers)
-        case _:
-            return False
-
-
 def _bound_names(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
@@ -225,92 +146,16 @@ def _bound_names(node: ast.AST) -> Iterator[str]:
             pass
 
 
-def _blocks(node: ast.AST) -> Iterator[list[ast.AST]]:
-    for _, value in ast.iter_fields(node):
-        if isinstance(value, list):
-            yield value
-
-
-def _start_position(node: ast.AST) -> Position:
-    assert isinstance(node, ast.expr | ast.stmt)
-    return node.lineno, node.col_offset
-
-
-def _end_position(node: ast.AST) -> Position:
-    assert isinstance(node, ast.expr | ast.stmt)
-    return node.end_lineno or node.lineno, node.end_col_offset or 0
-
-
-# What the calls of a program give: an answer, or something that must be awaited first.
+# What the names of a program mean where it calls them.
 
 HOST_FUNCTION: Final = "the host's"
 STR_METHOD: Final = "of a text"
-GATHER: Final = "asyncio.gather"
-AWAITABLE_FUNCTIONS: Final = frozenset({GATHER, "asyncio.sleep", "asyncio.wait_for", "asyncio.wait", "asyncio.shield"})
-
-Callee: TypeAlias = str | FunctionNode | None
-"""A function of the program's own, or what is known of another by this name; `None` of which nothing is."""
 
 
-class AwaitAnalysis:
-    def __init__(self, scopes: Scopes, hosted: frozenset[tuple[str, str]], begun: frozenset[str] = frozenset()) -> None:
-        """What is `begun` runs without being awaited."""
+class NameResolver:
+    def __init__(self, scopes: Scopes, hosted: frozenset[tuple[str, str]]) -> None:
         self._scopes: Final = scopes
         self._host_functions: Final = hosted
-        self._awaitable_functions: Final = AWAITABLE_FUNCTIONS - begun
-        self._await_counts: Final[dict[ast.AST, int]] = {}
-
-    def await_count(self, node: ast.AST) -> int:
-        """How many times it must be awaited before there is an answer, where that is certain."""
-        match node:
-            case ast.Call():
-                callee = self.callee(node.func)
-                if isinstance(callee, str):
-                    return int(callee == HOST_FUNCTION or callee in self._awaitable_functions)
-                return 0 if callee is None else self._function_await_count(callee)
-            case ast.Await():
-                return max(0, self.await_count(node.value) - 1)
-            case ast.Name():
-                value = self.only_value(node)
-                return 0 if value is None else self._value_await_count(node, value)
-            case _:
-                return 0
-
-    def _value_await_count(self, node: ast.AST, value: ast.AST) -> int:
-        if node not in self._await_counts:
-            self._await_counts[node] = 0
-            self._await_counts[node] = self.await_count(value)
-        return self._await_counts[node]
-
-    def _function_await_count(self, function: FunctionNode) -> int:
-        if function in self._await_counts:
-            return self._await_counts[function]
-        own = int(isinstance(function, ast.AsyncFunctionDef))
-        self._await_counts[function] = own
-        if isinstance(function, ast.Lambda):
-            self._await_counts[function] = self.await_count(function.body)
-        elif function in self._scopes.generator_scopes or function.decorator_list:
-            self._await_counts[function] = 0
-        elif is_terminal_block(function.body):
-            given = [each.value for each in self._scopes.returns.get(function, ())]
-            self._await_counts[function] = own + min(
-                (0 if each is None else self.await_count(each) for each in given), default=0
-            )
-        return self._await_counts[function]
-
-    def is_gather_of_calls(self, value: ast.expr) -> bool:
-        """Whether answers of this are calls themselves."""
-        if not (isinstance(value, ast.Call) and self.callee(value.func) == GATHER and value.args):
-            return False
-        return all(self._element_await_count(each) > 1 for each in value.args)
-
-    def _element_await_count(self, node: ast.expr) -> int:
-        if not isinstance(node, ast.Starred):
-            return self.await_count(node)
-        held: ast.AST | None = node.value
-        if isinstance(held, ast.Name):
-            held = self.only_value(held)
-        return self.await_count(held.elt) if isinstance(held, ast.ListComp | ast.GeneratorExp) else 0
 
     def only_value(self, name: ast.Name) -> ast.expr | None:
         variable = self._scopes.variable(name)
@@ -326,21 +171,20 @@ class AwaitAnalysis:
             case _:
                 return None
 
-    def callee(self, function: ast.expr, depth: int = 0) -> Callee:
+    def callee(self, function: ast.expr, depth: int = 0) -> str | None:
+        """What is known of it by this name; `None` of which nothing is, as of the program's own functions."""
         match function:
             case ast.Attribute(value=ast.Name() as owner, attr=name):
                 module = self._module_of_name(owner)
                 return None if module is None else self._callee_of_member(module, name)
             case ast.Attribute(value=ast.Constant(value=str()) | ast.JoinedStr()):
                 return STR_METHOD
-            case ast.Lambda():
-                return function
             case ast.Name():
                 return self._callee_of_name(function, depth)
             case _:
                 return None
 
-    def _callee_of_name(self, name: ast.Name, depth: int) -> Callee:
+    def _callee_of_name(self, name: ast.Name, depth: int) -> str | None:
         variable = self._scopes.variable(name)
         if variable is None:
             return (
@@ -353,13 +197,11 @@ class AwaitAnalysis:
         if len(variable.binders) != 1 or depth > 5:
             return None
         binder = variable.binders[0]
-        if isinstance(binder, ast.FunctionDef | ast.AsyncFunctionDef):
-            return None if isinstance(variable.scope, ast.ClassDef) or binder.decorator_list else binder
         above = self._scopes.parent.get(binder)
         if isinstance(binder, ast.alias) and isinstance(above, ast.ImportFrom) and not above.level:
             return self._callee_of_member(above.module or "", binder.name)
         value = self.only_value(name)
-        return self.callee(value, depth + 1) if isinstance(value, ast.Attribute | ast.Name | ast.Lambda) else None
+        return self.callee(value, depth + 1) if isinstance(value, ast.Attribute | ast.Name) else None
 
     def host_function(self, function: ast.expr, depth: int = 0) -> tuple[str, str] | None:
         """Which of the host's functions it is, by module and name."""
@@ -408,22 +250,18 @@ UNREADABLE_ERRORS: Final = (SyntaxError, ValueError, RecursionError, MemoryError
 @dataclass(frozen=True)
 class ParsedProgram:
     scopes: Scopes
-    awaits: AwaitAnalysis
+    names: NameResolver
 
 
-def parse_program(
-    text: str, functions: Iterable[SandboxFunction], begun: frozenset[str] = frozenset()
-) -> ParsedProgram | None:
-    """`None` of what Python cannot read, or takes too long to. What is `begun` need not be awaited to run."""
+def parse_program(text: str, functions: Iterable[SandboxFunction]) -> ParsedProgram | None:
+    """`None` of what Python cannot read, or takes too long to."""
     if _is_too_deep(text):
         return None
     try:
         scopes = Scopes(parse_module(text))
     except UNREADABLE_ERRORS:
         return None
-    return ParsedProgram(
-        scopes, AwaitAnalysis(scopes, frozenset((each.module, each.name) for each in functions), begun)
-    )
+    return ParsedProgram(scopes, NameResolver(scopes, frozenset((each.module, each.name) for each in functions)))
 
 
 def _is_too_deep(text: str) -> bool:

@@ -27,7 +27,6 @@ from pegboard.core.model.python_text import parse_module
 from pegboard.core.model.references import closest_names
 from pegboard.ports.sandbox import ProgramProblem, SandboxFunction
 from pegboard.providers.sandbox.checks.arguments import find_literal_mismatches, is_incompatible
-from pegboard.providers.sandbox.checks.missing_await import find_missing_awaits
 from pegboard.providers.sandbox.checks.missing_keys import HostCallIndex, MissingKeys
 from pegboard.providers.sandbox.checks.program import UNREADABLE_ERRORS, ParsedProgram, parse_program
 from pegboard.providers.sandbox.checks.unsupported_features import find_unsupported_features
@@ -109,9 +108,6 @@ def check_types(session: MontySession, program: WorkerProgram) -> tuple[ProgramP
 def _collect_complaints(text: str, program: WorkerProgram) -> tuple[ProgramProblem, ...]:
     found: dict[ProgramProblem, None] = {}
     read = parse_program(program.text, program.functions)
-    forgotten = find_missing_awaits(read)
-    for each in forgotten:
-        found.setdefault(ProgramProblem(program.own_line(each.line) or 1, each.message))
     written = find_literal_mismatches(read, program.functions, kinds=False)
     for misfit in written:
         found.setdefault(ProgramProblem(program.own_line(misfit.line) or 1, clean_message(misfit.message)))
@@ -119,15 +115,12 @@ def _collect_complaints(text: str, program: WorkerProgram) -> tuple[ProgramProbl
         if (own := program.own_line(lack.line)) is not None:
             found.setdefault(ProgramProblem(own, lack.message, is_unsupported=True))
     words = _DiagnosticFormatter(program, frozenset(each.argument for each in written), *_analyze(read))
-    told_already = frozenset(line for each in forgotten for line in each.uses)
     for line in text.splitlines():
         if not line.startswith("{"):
             continue
         diagnostic = msgspec.json.decode(line, type=_Diagnostic)
         own = program.own_line(diagnostic.location.row)
         if own is None or not diagnostic.filename.endswith("main.py"):
-            continue
-        if diagnostic.location.row in told_already and _COROUTINE.search(diagnostic.message):
             continue
         for message, is_python in words.format_diagnostic(diagnostic):
             found.setdefault(ProgramProblem(own, clean_message(message), is_python))

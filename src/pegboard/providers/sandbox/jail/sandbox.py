@@ -31,7 +31,6 @@ from pegboard.ports.sandbox import (
 from pegboard.processes.cleanup import create_locked, lock_abandoned
 from pegboard.processes.worker import WorkerProcess
 from pegboard.providers.sandbox.checks.arguments import find_literal_mismatches
-from pegboard.providers.sandbox.checks.missing_await import find_missing_awaits
 from pegboard.providers.sandbox.checks.program import parse_program
 from pegboard.providers.sandbox.jail.inside.seccomp import SYSCALL_TABLES
 from pegboard.providers.sandbox.jail.inside.worker import TRIAL_FLAG, TRIAL_PASSED_CODE
@@ -43,8 +42,6 @@ from pegboard.providers.sandbox.prelude import program_problem
 # What is told of a program before the full Python runs it: by reading it alone, for that Python has no type check.
 
 _MAX_COMPLAINTS: Final = 10
-_EAGER_FUNCTIONS: Final = frozenset({"asyncio.gather", "asyncio.shield"})
-"""What they are given runs at the next `await`, whatever that waits for."""
 
 
 def check_source(program: Program) -> tuple[ProgramProblem, ...]:
@@ -55,9 +52,7 @@ def _find_complaints(program: Program) -> Iterator[ProgramProblem]:
     modules = sorted({each.module for each in program.functions if each.module})
     # They stand there as if imported; one line more than the program has.
     text = f"import {', '.join(modules or ['asyncio'])}\n{program.code.removeprefix(chr(0xFEFF))}"
-    read = parse_program(text, program.functions, _EAGER_FUNCTIONS)
-    for forgotten in find_missing_awaits(read):
-        yield ProgramProblem(max(forgotten.line - 1, 1), forgotten.message)
+    read = parse_program(text, program.functions)
     for misfit in find_literal_mismatches(read, program.functions, kinds=True):
         yield ProgramProblem(max(misfit.line - 1, 1), misfit.message)
 
