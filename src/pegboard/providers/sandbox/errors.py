@@ -17,7 +17,7 @@ from pegboard.providers.sandbox.prelude import WorkerProgram
 
 _DICT_ATTRIBUTE: Final = re.compile(r"'dict' object has no attribute '(\w+)'")
 _STR_INDEX: Final = re.compile(r"^string ind(?:ices|ex) must be integers?|^str indices must be integers")
-_COROUTINE: Final = re.compile(r"'coroutine' object|not '?coroutine'?\b|coroutine was expected")
+_COROUTINE: Final = re.compile(r"'coroutine'|not coroutine\b|coroutine was expected")
 _MISSING_ATTRIBUTE: Final = re.compile(r"(?:type object )?'(\w+)'(?: object)? has no attribute '([A-Za-z]\w*)'")
 _PERMISSION_DENIED: Final = re.compile(
     r"^Permission denied: '|^\[Errno \d+\] (?:Permission denied|Operation not permitted)"
