@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, TypeVar, assert_never
 
 from pegboard.config.manifest.secrets import Placeholders, referenced_names
-from pegboard.config.schema.section import format_names
+from pegboard.config.schema.section import format_tool_filter
 from pegboard.config.settings import InvalidFile, load_settings_text
 from pegboard.core.commands.transfer import PolicyExport
 from pegboard.core.json.values import Json, JsonObject
@@ -33,13 +33,11 @@ from pegboard.core.model.ids import (
 )
 from pegboard.core.model.patterns import Pattern, parse_pattern
 from pegboard.core.model.server import (
-    AllButTools,
     EveryTool,
     Http,
     InstalledBy,
     NoOAuth,
     OAuth,
-    OnlyTools,
     Origin,
     ProtocolMode,
     Server,
@@ -53,7 +51,7 @@ from pegboard.core.model.server import (
 )
 from pegboard.core.model.tool import Fingerprint, ToolSpec
 from pegboard.core.model.toolset import Toolset
-from pegboard.core.overrides.model import ArgumentOverride, Override
+from pegboard.core.overrides.model import Override
 from pegboard.core.policy.policy import DEFAULT_CONSENT_DAYS, MAX_CONSENT_DAYS, Approval, Consent, Switch, Switchable
 
 # What people decided as one text that another board can read. No secret is in it: what may be one becomes a
@@ -111,15 +109,7 @@ def server_entry(server: Server, held: Placeholders) -> JsonObject:
         case never:
             assert_never(never)
     entry |= {"trust": server.trust.value, "enabled": server.enabled, "quarantine": server.quarantined}
-    match server.limit:
-        case EveryTool():
-            pass
-        case OnlyTools(names, _, optional):
-            entry["enabled_tools"] = [*format_names(names, optional)]
-        case AllButTools(names, _, optional):
-            entry["disabled_tools"] = [*format_names(names, optional)]
-        case _:
-            assert_never(server.limit)
+    entry |= format_tool_filter(server.limit)
     match server.starts:
         case StartWithGateway():
             pass
@@ -176,18 +166,7 @@ def _approval(tool: ToolId, approval: Approval) -> JsonObject:
         "by": approval.by,
         "at": approval.at.isoformat(),
         "first_sight": approval.first_sight,
-        "spec": _policy_writing_spec(approval.spec),
-    }
-
-
-def _policy_writing_spec(spec: ToolSpec) -> JsonObject:
-    return {
-        "name": spec.name,
-        "title": spec.title,
-        "description": spec.description,
-        "input_schema": dict(spec.input_schema),
-        "output_schema": None if spec.output_schema is None else dict(spec.output_schema),
-        "annotations": None if spec.annotations is None else dict(spec.annotations),
+        "spec": approval.spec.members,
     }
 
 
@@ -195,7 +174,7 @@ def _override(row: Override, held: Placeholders) -> JsonObject:
     said: JsonObject = {name: _plain_value(getattr(row, name)) for name in row.fields_set if name != "arguments"}
     if row.arguments:
         said["arguments"] = {
-            name: _argument(held.replace_argument(str(row.target), name, each)) for name, each in row.arguments.items()
+            name: held.replace_argument(str(row.target), name, each).members for name, each in row.arguments.items()
         }
     by = next((origin for origin in row.origins.values() if isinstance(origin, InstalledBy)), None)
     return {
@@ -214,13 +193,6 @@ def _plain_value(value: object) -> Json:
     if isinstance(value, ConfirmationMode):
         return value.value
     return dict(value) if isinstance(value, Mapping) else value  # type: ignore[return-value]  # a field of an override
-
-
-def _argument(argument: ArgumentOverride) -> JsonObject:
-    said: JsonObject = {} if argument.pin is None else {"pin": argument.pin.value}
-    said |= {} if argument.hide is None else {"hide": argument.hide}
-    said |= {} if argument.default is None else {"default": argument.default.value}
-    return said if argument.description is None else {**said, "description": argument.description}
 
 
 def _policy_writing_pattern(pattern: Pattern) -> str:

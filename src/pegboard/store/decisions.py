@@ -128,11 +128,7 @@ def possible_targets(text: object) -> tuple[ToolId | ServerKey | ToolsetId, ...]
 
 
 def arguments_row(arguments: Mapping[str, ArgumentOverride] | None) -> str | None:
-    return (
-        None
-        if arguments is None
-        else to_json_text({name: _argument_members(argument) for name, argument in arguments.items()})
-    )
+    return None if arguments is None else to_json_text({name: argument.members for name, argument in arguments.items()})
 
 
 def arguments_of(text: str | None) -> Mapping[str, ArgumentOverride] | None:
@@ -151,16 +147,6 @@ def origins_of(text: str | None) -> Mapping[str, Origin]:
     return (
         {} if text is None else {name: _parse_origin(said) for name, said in check_type(read_json(text), dict).items()}
     )
-
-
-def _argument_members(argument: ArgumentOverride) -> JsonObject:
-    values = {"pin": argument.pin, "default": argument.default}
-    said: JsonObject = {name: held.value for name, held in values.items() if held is not None}
-    if argument.hide is not None:
-        said["hide"] = argument.hide
-    if argument.description is not None:
-        said["description"] = argument.description
-    return said
 
 
 def _parse_argument(said: Mapping[str, Json]) -> ArgumentOverride:
@@ -287,16 +273,7 @@ def spec_of(text: str) -> ToolSpec:
 
 
 def spec_row(spec: ToolSpec) -> str:
-    return to_json_text(
-        {
-            "name": spec.name,
-            "title": spec.title,
-            "description": spec.description,
-            "input_schema": dict(spec.input_schema),
-            "output_schema": None if spec.output_schema is None else dict(spec.output_schema),
-            "annotations": None if spec.annotations is None else dict(spec.annotations),
-        }
-    )
+    return to_json_text(spec.members)
 
 
 def override_row(place: OverrideKey, placed: tuple[int, Override]) -> Row:

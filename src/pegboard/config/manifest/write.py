@@ -21,30 +21,26 @@ from pegboard.config.manifest.model import (
 from pegboard.config.manifest.secrets import Placeholders, referenced_names
 from pegboard.config.overrides import texts_in
 from pegboard.config.schema.document import ScalarKind, scalar_kind
-from pegboard.config.schema.section import format_names
+from pegboard.config.schema.section import format_tool_filter
 from pegboard.config.watch import connection_texts
 from pegboard.core.json.values import Json, JsonObject
 from pegboard.core.model.ids import ToolId
 from pegboard.core.model.patterns import Pattern
 from pegboard.core.model.server import (
-    AllButTools,
     Container,
-    EveryTool,
     Http,
     NoOAuth,
     OAuth,
-    OnlyTools,
     ProtocolMode,
     Server,
     StartOnDemand,
     StartWithGateway,
     Stdio,
     Timeouts,
-    ToolFilter,
     Transport,
 )
 from pegboard.core.model.tool import ContainerImage, ToolsetLimits
-from pegboard.core.overrides.model import ArgumentOverride, Override
+from pegboard.core.overrides.model import Override
 
 _LINE_WIDTH: Final = 110
 _CREDENTIALS: Final = re.compile(r"(?<=://)[^/?#\s@]+@")
@@ -144,7 +140,7 @@ def _server(server: Server, instead: Placeholders) -> Json:
         "id": server.id,
         **_connection_data(server, instead),
         **_non_default({"enabled": True}, {"enabled": server.enabled}),
-        **_limit(server.limit),
+        **format_tool_filter(server.limit),
         **_non_empty(timeouts=_non_default({"start": usual.start, "call": usual.call, "stop": usual.stop}, waits)),
         **_start_data(server),
         **({} if server.protocol is ProtocolMode.LATEST else {"protocol": server.protocol.value}),
@@ -181,18 +177,6 @@ def _oauth(owner: str, oauth: OAuth | NoOAuth, instead: Placeholders) -> dict[st
             return _non_empty(oauth={**said, **_non_empty(scopes=[*scopes])})
         case _:
             assert_never(oauth)
-
-
-def _limit(limit: ToolFilter) -> dict[str, Json]:
-    match limit:
-        case EveryTool():
-            return {}
-        case OnlyTools(names, _, optional):
-            return {"enabled_tools": [*format_names(names, optional)]}
-        case AllButTools(names, _, optional):
-            return {"disabled_tools": [*format_names(names, optional)]}
-        case _:
-            assert_never(limit)
 
 
 def _start_data(server: Server) -> dict[str, Json]:
@@ -268,7 +252,8 @@ def _override(row: Override, own: Mapping[ToolId, bool | None], instead: Placeho
         ),
         **_non_empty(
             arguments={
-                name: _argument(row.target.name, name, each, instead) for name, each in (row.arguments or {}).items()
+                name: instead.replace_argument(row.target.name, name, each).members
+                for name, each in (row.arguments or {}).items()
             }
         ),
     }
@@ -280,16 +265,6 @@ def _target(target: ToolId | Pattern) -> str:
         # By themselves these words begin something else.
         return f"mcp:{target}"
     return str(target)
-
-
-def _argument(tool: str, name: str, argument: ArgumentOverride, instead: Placeholders) -> Json:
-    said = instead.replace_argument(tool, name, argument)
-    return {
-        **({} if said.pin is None else {"pin": said.pin.value}),
-        **_unless_none(hide=said.hide),
-        **({} if said.default is None else {"default": said.default.value}),
-        **_unless_none(description=said.description),
-    }
 
 
 def _bounds(bounds: ToolsetLimits) -> Json:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Final, Generic, TypeVar, cast
+from typing import Final, Generic, TypeVar, assert_never, cast
 
 from pegboard.config.schema.document import (
     Invalid,
@@ -20,6 +20,7 @@ from pegboard.config.schema.document import (
 from pegboard.config.schema.fields import BooleanField, ConfigField, TextField
 from pegboard.core.json.values import Json, JsonObject
 from pegboard.core.model.references import closest_names
+from pegboard.core.model.server import AllButTools, EveryTool, OnlyTools, ToolFilter
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -204,8 +205,20 @@ class OptionalName(str):
     __slots__ = ()
 
 
-def format_names(names: Iterable[str], optional: Collection[str]) -> Iterator[Json]:
-    """As a file says them."""
+def format_tool_filter(limit: ToolFilter) -> JsonObject:
+    """As a file says it."""
+    match limit:
+        case EveryTool():
+            return {}
+        case OnlyTools(names, _, optional):
+            return {"enabled_tools": [*_format_names(names, optional)]}
+        case AllButTools(names, _, optional):
+            return {"disabled_tools": [*_format_names(names, optional)]}
+        case _:
+            assert_never(limit)
+
+
+def _format_names(names: Iterable[str], optional: Collection[str]) -> Iterator[Json]:
     for name in names:
         yield {"name": name, "optional": True} if name in optional else name
 

@@ -65,6 +65,18 @@ class ToolSpec:
         return self._fingerprint
 
     @property
+    def members(self) -> JsonObject:
+        """As JSON, by the names of its fields."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "input_schema": dict(self.input_schema),
+            "output_schema": None if self.output_schema is None else dict(self.output_schema),
+            "annotations": None if self.annotations is None else dict(self.annotations),
+        }
+
+    @property
     def claims_destructive(self) -> bool:
         """Whether it says so itself. Silence means destructive to the protocol, and claims nothing."""
         return (self.annotations or {}).get("destructiveHint") is True

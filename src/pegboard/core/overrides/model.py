@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
-from pegboard.core.json.values import Json
+from pegboard.core.json.values import Json, JsonObject
 from pegboard.core.model.confirmation import ConfirmationLevel, ConfirmationMode, ConfirmationSetting
 from pegboard.core.model.ids import BadId, LegacyToolId, ServerKey, ToolId, ToolsetId, parse_tool_id
 from pegboard.core.model.patterns import Pattern, PatternSet, is_pattern, parse_pattern
@@ -49,6 +49,14 @@ class ArgumentOverride:
     def is_fixed(self) -> bool:
         """Whether callers have no say in it."""
         return self.pin is not None or self.hide is True
+
+    @property
+    def members(self) -> JsonObject:
+        """What it says, as JSON."""
+        said: JsonObject = {} if self.pin is None else {"pin": self.pin.value}
+        said |= {} if self.hide is None else {"hide": self.hide}
+        said |= {} if self.default is None else {"default": self.default.value}
+        return said if self.description is None else {**said, "description": self.description}
 
     @property
     def aspects_set(self) -> tuple[str, ...]:
