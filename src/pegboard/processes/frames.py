@@ -58,8 +58,9 @@ def take_pipes() -> tuple[int, int]:
     """Descriptors of input and output that are its frames' alone: whatever else reads finds nothing, and what is
     printed goes where errors go."""
     incoming, outgoing = os.dup(0), os.dup(1)
-    for pipe in (incoming, outgoing):
-        os.set_blocking(pipe, True)
+    if sys.platform != "win32":
+        for pipe in (incoming, outgoing):
+            os.set_blocking(pipe, True)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
