@@ -1,8 +1,8 @@
 """Packages whose own `__init__` runs late: their modules can be imported one by one, without all that it loads.
 
-The SDK's packages load everything they have, of which a gateway uses less than half: some ten megabytes, and a third of
-a second at each start. Whoever asks such a package for a name of its own still gets it, by `__init__` run then: that is
-what `__getattr__` of a module is for (PEP 562).
+The SDK's packages load everything they have, of which a gateway uses less than half: some ten megabytes, and a
+twentieth of the CPU time of a start. Whoever asks such a package for a name of its own still gets it, by `__init__` run
+then: that is what `__getattr__` of a module is for (PEP 562).
 """
 
 import sys
