@@ -4,7 +4,7 @@ import os
 import webbrowser
 from html import escape
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 import click
@@ -17,9 +17,11 @@ from pegboard.surfaces.cli.options import (
     call_api,
     config_option,
     data_dir_option,
+    fetch_pages,
     gateway_command,
     json_option,
     no_server,
+    split_names,
 )
 from pegboard.surfaces.cli.output import Exit, fail, one_line, print_json, print_progress, print_text, table
 
@@ -34,14 +36,8 @@ def tokens() -> None:
 @gateway_command(no_server)
 async def list_tokens(api: ApiClient, everything: bool, *, as_json: bool) -> None:
     """Every token, newest first. None is shown whole: of each only a hash is kept."""
-    found: list[dict[str, Any]] = []
-    after: str | None = None
-    while True:
-        params = [("limit", "1000"), *([] if after is None else [("after", after)])]
-        body = await call_api(api, "GET", "/tokens", params=params)
-        found += [token for token in body["tokens"] if everything or token["state"] == "active"]
-        if (after := body["next"]) is None:
-            break
+    body = await fetch_pages(api, "/tokens", "tokens", [("limit", "1000")])
+    found = [token for token in body["tokens"] if everything or token["state"] == "active"]
     if as_json:
         print_json({"tokens": found, "policyVersion": body["policyVersion"]})
         return
@@ -98,7 +94,7 @@ async def make(
     if days is not None:
         body["expiresInDays"] = days
     if toolsets is not None:
-        body["toolsets"] = [word.strip() for word in toolsets.split(",") if word.strip()]
+        body["toolsets"] = split_names(toolsets)
     if interactive is not None:
         body["interactive"] = interactive
     made = await call_api(api, "POST", "/tokens", body=body)
@@ -166,16 +162,9 @@ def grants() -> None:
 @gateway_command(no_server)
 async def list_grants(api: ApiClient, *, as_json: bool) -> None:
     """Whoever has a name here, what its tokens open and which toolsets it may use."""
-    found: list[dict[str, Any]] = []
-    after: str | None = None
-    while True:
-        params = [("limit", "1000"), *([] if after is None else [("after", after)])]
-        body = await call_api(api, "GET", "/principals", params=params)
-        found += body["principals"]
-        if (after := body["next"]) is None:
-            break
+    body = await fetch_pages(api, "/principals", "principals", [("limit", "1000")])
     if as_json:
-        print_json({**body, "principals": found})
+        print_json(body)
         return
     rows = [
         (
@@ -185,7 +174,7 @@ async def list_grants(api: ApiClient, *, as_json: bool) -> None:
             "in client" if one["interactive"] and one["confirmation"] != "ticket" else "by ticket",
             one["declaredAt"] or ("this machine" if one["id"] == "local" else "named at run time"),
         )
-        for one in found
+        for one in body["principals"]
     ]
     print_text(table(("PRINCIPAL", "SCOPES", "MAY USE", "CONFIRMS", "FROM"), rows))
     if not body["asks"]:

@@ -19,6 +19,7 @@ from pegboard.surfaces.cli.api import ApiClient, Options
 from pegboard.surfaces.cli.client import HttpApiClient, running_gateway
 from pegboard.surfaces.cli.event_loop import run_to_end
 from pegboard.surfaces.cli.options import (
+    ViewOptions,
     call_api,
     config_option,
     data_dir_option,
@@ -27,7 +28,6 @@ from pegboard.surfaces.cli.options import (
     filter_params,
     gateway_command,
     json_option,
-    view_params,
     with_filter,
     with_view,
 )
@@ -357,10 +357,7 @@ async def prompt(
     parameters: str | None,
     tool_calling: bool | None,
     tool: str | None,
-    toolsets: str | None,
-    enabled_tools: str | None,
-    disabled_tools: str | None,
-    principal: str,
+    view: ViewOptions,
     *,
     as_json: bool,
     **filters: str | None,
@@ -376,8 +373,7 @@ async def prompt(
         "tool": tool,
     }
     given = [(name, value) for name, value in said.items() if value is not None]
-    view = view_params(toolsets, enabled_tools, disabled_tools, principal)
-    params = [("model", model), ("query", query), *given, *filter_params(filters), *view]
+    params = [("model", model), ("query", query), *given, *filter_params(filters), *view.params()]
     body = await call_api(api, "GET", "/prompt", params=params)
     if as_json:
         print_json(body)

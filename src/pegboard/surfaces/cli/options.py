@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import wraps
 from pathlib import Path
@@ -21,6 +22,7 @@ from pegboard.surfaces.cli.output import Exit, fail, indent_continuation, is_uni
 
 GivenOptions: TypeAlias = Mapping[str, Any]
 AsyncCommand: TypeAlias = Callable[..., Coroutine[Any, Any, int | None]]
+OptionDecorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 config_option = click.option(
     "--config",
@@ -35,29 +37,64 @@ data_dir_option = click.option(
     help="Where the store and the running gateway's address are kept.  [default: your data folder]",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-view_options = (
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """How narrowly a command looks at the board, and for whom."""
+
+    toolsets: str | None
+    enabled_tools: str | None
+    disabled_tools: str | None
+    principal: str
+
+    @property
+    def is_narrowed(self) -> bool:
+        return any(text is not None for text in (self.toolsets, self.enabled_tools, self.disabled_tools))
+
+    def params(self) -> list[tuple[str, str]]:
+        """As a query: none of the toolsets is one empty name."""
+        return [
+            ("as", self.principal),
+            *((name, each) for name, names in self._names().items() for each in names or [""]),
+        ]
+
+    def body(self) -> dict[str, object]:
+        return {"as": self.principal, **self._names()}
+
+    def _names(self) -> dict[str, list[str]]:
+        given = {"toolsets": self.toolsets, "enabled_tools": self.enabled_tools, "disabled_tools": self.disabled_tools}
+        named = {name: split_names(text) for name, text in given.items() if text is not None}
+        return {name: names for name, names in named.items() if names or name == "toolsets"}
+
+
+def _pack_view(given: GivenOptions) -> GivenOptions:
+    """The options of `with_view` as one `view`, where a command has them."""
+    names = ViewOptions.__dataclass_fields__.keys()
+    if not names <= given.keys():
+        return given
+    rest = {name: value for name, value in given.items() if name not in names}
+    return {**rest, "view": ViewOptions(**{name: given[name] for name in names})}
+
+
+def _with_options(*options: OptionDecorator) -> OptionDecorator:
+    """Adds several options to a command, which are listed in this order."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+with_view = _with_options(
     click.option("--toolsets", help="Narrow to these toolsets, separated by commas; '' for none."),
     click.option("--enabled-tools", help="Add these tools, separated by commas."),
     click.option("--disabled-tools", help="Take these tools away, separated by commas."),
     click.option("--as", "principal", default="local", show_default=True, help="Whose view."),
 )
-
-
-def with_view(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(view_options):
-        command = option(command)
-    return command
-
-
-def view_params(
-    toolsets: str | None, enabled_tools: str | None, disabled_tools: str | None, principal: str
-) -> list[tuple[str, str]]:
-    params = [("as", principal)]
-    for name, text in (("toolsets", toolsets), ("enabled_tools", enabled_tools), ("disabled_tools", disabled_tools)):
-        if text is not None:
-            names = [part.strip() for part in text.split(",") if part.strip()]
-            params += [(name, part) for part in names] or ([(name, "")] if name == "toolsets" else [])
-    return params
+"""Gives a command its `view`, as `ViewOptions`."""
 
 
 def no_server(given: GivenOptions) -> ServerFilter:
@@ -87,6 +124,7 @@ def gateway_command(
         @wraps(command)
         def run(*, config: Path | None, data_dir: Path | None, as_json: bool, **given: Any) -> int:
             _check_texts(given)
+            given = {**_pack_view(given)}
             launch = launcher()
             above = click.get_current_context().parent
             about_a_board = above is not None and above.info_name in _BOARD_GROUPS
@@ -173,6 +211,18 @@ async def call_api(
     return answer.body
 
 
+async def fetch_pages(api: ApiClient, path: str, member: str, params: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+    """The last page's answer, with what `member` lists on all pages."""
+    found: list[Any] = []
+    after: list[tuple[str, str]] = []
+    while True:
+        body = await call_api(api, "GET", path, params=[*params, *after])
+        found += body[member]
+        if body["next"] is None:
+            return {**body, member: found}
+        after = [("after", body["next"])]
+
+
 def fail_with_response(answer: ApiResponse, misfit: Exit = Exit.USAGE) -> NoReturn:
     more: dict[str, object] = {key: answer.body[key] for key in _DETAIL_KEYS if key in answer.body}
     code = misfit if answer.status == 422 else _EXIT_CODES.get(answer.status, Exit.FAILED)
@@ -220,7 +270,11 @@ def parse_pairs(context: click.Context, option: click.Parameter, texts: tuple[st
 
 def parse_names(context: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
     """A list with commas; empty for none of them, and None where nothing was said."""
-    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+    return None if text is None else split_names(text)
+
+
+def split_names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def parse_json_pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
@@ -282,19 +336,23 @@ _FILTER_HELP: Final = {
 }
 
 
-def with_filter(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the flags to a command, which gets them as its keywords `allow_builtins`, `deny_builtins` and so on."""
-    for kind in reversed(LAUNCH_KINDS):
-        what = _FILTER_HELP[kind]
-        command = click.option(f"--deny-{kind}", help=f"No {what}, separated by commas.")(command)
-        command = click.option(f"--allow-{kind}", help=f"Only {what}, separated by commas; '' for none.")(command)
-    return command
+with_filter = _with_options(
+    *(
+        click.option(f"--{verb}-{kind}", help=text)
+        for kind in LAUNCH_KINDS
+        for verb, text in (
+            ("allow", f"Only {_FILTER_HELP[kind]}, separated by commas; '' for none."),
+            ("deny", f"No {_FILTER_HELP[kind]}, separated by commas."),
+        )
+    )
+)
+"""Gives a command `allow_builtins`, `deny_builtins` and so on."""
 
 
 def filter_body(given: Mapping[str, str | None]) -> dict[str, list[str]]:
     """As a chat takes them."""
     texts = {name: text for name in LAUNCH_MEMBERS if (text := given[name]) is not None}
-    return {name: [part.strip() for part in text.split(",") if part.strip()] for name, text in texts.items()}
+    return {name: split_names(text) for name, text in texts.items()}
 
 
 def filter_params(given: Mapping[str, str | None]) -> list[tuple[str, str]]:
@@ -327,7 +385,7 @@ class TimeParam(click.ParamType[str]):
             self.fail(f"{text!r} is not a time. {_EXAMPLES}", param, ctx)
 
 
-_OPTIONS: Final = (
+with_activity_filter = _with_options(
     click.option("--tool", help="Of this tool: its id, or the name that clients call it by."),
     click.option("--server", help="Of this server and its tools: its id or key."),
     click.option("--principal", help="By this caller or person."),
@@ -343,12 +401,6 @@ _PARAMETER_NAMES: Final = {
     **{name: name for name in ("tool", "server", "principal", "client", "kind", "outcome", "since", "until", "q")},
     "slower_than": "slowerThan",
 }
-
-
-def with_activity_filter(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def activity_filter_params(given: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -371,7 +423,7 @@ def _list_of(known: Sequence[str]) -> Callable[..., list[str] | None]:
     return parse_list
 
 
-_SIFTING_OPTIONS: Final = (
+with_board_filter = _with_options(
     click.option("--q", "words", default="", help="Only those with each of these words in their names, ids or titles."),
     click.option("--state", callback=_list_of(STATES), help=f"Only in these states, by commas: {', '.join(STATES)}."),
     click.option(
@@ -380,13 +432,7 @@ _SIFTING_OPTIONS: Final = (
     click.option("--server", callback=parse_names, help="Only of these servers, by commas."),
     click.option("--hint", callback=_list_of(HINTS), help=f"Only those that claim all of these: {', '.join(HINTS)}."),
 )
-
-
-def with_board_filter(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the filters to a command, which gets them as its keywords `words`, `state`, `provider`, `server`, `hint`."""
-    for option in reversed(_SIFTING_OPTIONS):
-        command = option(command)
-    return command
+"""Gives a command `words`, `state`, `provider`, `server` and `hint`."""
 
 
 def has_board_filter(given: Mapping[str, Any]) -> bool:
@@ -397,16 +443,9 @@ async def fetch_cards(
     api: ApiClient, params: list[tuple[str, str]], given: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """The pegs of the wall that pass, by their ids. Those that are no longer offered hang there too."""
-    pegs: list[dict[str, Any]] = []
-    after: list[tuple[str, str]] = []
-    while True:
-        body = await call_api(api, "GET", "/board", params=[*params, *after])
-        pegs += body["pegs"]
-        if body["next"] is None:
-            break
-        after = [("after", body["next"])]
+    body = await fetch_pages(api, "/board", "pegs", params)
     titles = {toolset["id"]: toolset["title"] for toolset in body["toolsets"]}
-    return {peg["id"]: peg for peg in pegs if _matches(peg, titles.get(peg["toolsetId"], ""), given)}
+    return {peg["id"]: peg for peg in body["pegs"] if _matches(peg, titles.get(peg["toolsetId"], ""), given)}
 
 
 def _matches(peg: Mapping[str, Any], toolset: str, given: Mapping[str, Any]) -> bool:

@@ -14,11 +14,11 @@ from pegboard.core.model.ids import LOCAL_PRINCIPAL
 from pegboard.surfaces.cli.api import ApiClient, JsonBody
 from pegboard.surfaces.cli.client import HttpApiClient
 from pegboard.surfaces.cli.options import (
+    ViewOptions,
     call_api,
     every_server,
     fail_with_response,
     gateway_command,
-    view_params,
     with_view,
 )
 from pegboard.surfaces.cli.output import (
@@ -58,10 +58,7 @@ async def run(
     args: tuple[str, ...],
     timeout: float | None,
     ticket: str | None,
-    toolsets: str | None,
-    enabled_tools: str | None,
-    disabled_tools: str | None,
-    principal: str,
+    view: ViewOptions,
     *,
     as_json: bool,
 ) -> int:
@@ -70,12 +67,7 @@ async def run(
     It runs in the gateway's sandbox, by the same rules as a model's: each tool is a function of its server, awaited and
     called by keyword. ARGS are in the list args. What it prints and the value of its last line are printed.
     """
-    view = view_params(toolsets, enabled_tools, disabled_tools, principal)
-    goes_on: dict[str, object] = {"as": principal}
-    for name in ("toolsets", "enabled_tools", "disabled_tools"):
-        named = [value for key, value in view if key == name]
-        if named:
-            goes_on[name] = [value for value in named if value]
+    goes_on = view.body()
     if ticket is None:
         if script is None:
             fail(Exit.USAGE, "Name the program to run, or - for standard input. To go on with one: --ticket ID")
@@ -97,9 +89,7 @@ async def run(
             body["code"] = before + code
         if not as_json:
             await _decide_ticket(api, ticket)
-    again = _ResumeCommand(
-        [*([str(script), *args] if before else [])], toolsets, enabled_tools, disabled_tools, principal
-    )
+    again = _ResumeCommand([*([str(script), *args] if before else [])], view)
     ended = await _run_program(api, body)
     while ended["ended"] == "confirmation_required" and not as_json:
         if is_at_terminal():
@@ -119,16 +109,14 @@ class _ResumeCommand:
 
     words: list[str]
     """Of the command that ran it, where lines are counted by them."""
-    toolsets: str | None
-    enabled_tools: str | None
-    disabled_tools: str | None
-    principal: str
+    view: ViewOptions
 
     def command(self, ticket: str) -> str:
-        said = {"--toolsets": self.toolsets, "--enabled-tools": self.enabled_tools}
-        said |= {
-            "--disabled-tools": self.disabled_tools,
-            "--as": self.principal if self.principal != LOCAL_PRINCIPAL else None,
+        said = {
+            "--toolsets": self.view.toolsets,
+            "--enabled-tools": self.view.enabled_tools,
+            "--disabled-tools": self.view.disabled_tools,
+            "--as": self.view.principal if self.view.principal != LOCAL_PRINCIPAL else None,
         }
         view = [word for name, value in said.items() if value is not None for word in (name, value)]
         # Behind a word that begins with a dash nothing is an option any more, so these come last.
@@ -251,10 +239,7 @@ async def stubs(
     api: ApiClient,
     names: tuple[str, ...],
     out: Path | None,
-    toolsets: str | None,
-    enabled_tools: str | None,
-    disabled_tools: str | None,
-    principal: str,
+    view: ViewOptions,
     *,
     as_json: bool,
 ) -> int:
@@ -263,7 +248,7 @@ async def stubs(
     With --out, each server is a module of its own in that folder, for editors to read.
     """
     params = [("name", name) for name in names]
-    params += view_params(toolsets, enabled_tools, disabled_tools, principal)
+    params += view.params()
     body = await call_api(api, "GET", "/stubs", params=params)
     if as_json:
         print_json(body)

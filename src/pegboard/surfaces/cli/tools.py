@@ -14,6 +14,7 @@ from pegboard.surfaces.cli.confirm import ask_yes_no
 from pegboard.surfaces.cli.main import LazyCommand, LazyGroup
 from pegboard.surfaces.cli.options import (
     GivenOptions,
+    ViewOptions,
     call_api,
     every_server,
     fetch_cards,
@@ -21,7 +22,6 @@ from pegboard.surfaces.cli.options import (
     has_board_filter,
     parse_json_object,
     parse_json_pairs,
-    view_params,
     with_board_filter,
     with_view,
 )
@@ -56,15 +56,12 @@ async def why(
     api: ApiClient,
     tool: str,
     presentation: str | None,
-    toolsets: str | None,
-    enabled_tools: str | None,
-    disabled_tools: str | None,
-    principal: str,
+    view: ViewOptions,
     *,
     as_json: bool,
 ) -> None:
     """Why a tool is there or not: every step of the decision and what it said."""
-    params = [("tool", tool), *view_params(toolsets, enabled_tools, disabled_tools, principal)]
+    params = [("tool", tool), *view.params()]
     if presentation is not None:
         params.append(("presentation", presentation))
     body = await call_api(api, "GET", "/why", params=params)
@@ -134,16 +131,13 @@ def tools() -> None:
 async def list_tools(
     api: ApiClient,
     only_open: bool,
-    toolsets: str | None,
-    enabled_tools: str | None,
-    disabled_tools: str | None,
-    principal: str,
+    view: ViewOptions,
     *,
     as_json: bool,
     **sieve: Any,
 ) -> None:
     """Every tool with its verdict: open, locked with its status, or absent from this view. Filtered as the wall is."""
-    params = view_params(toolsets, enabled_tools, disabled_tools, principal)
+    params = view.params()
     body = await call_api(api, "GET", "/tools", params=params)
     if has_board_filter(sieve):
         pegs = await fetch_cards(api, params, sieve)
@@ -178,15 +172,12 @@ async def list_tools(
 async def show(
     api: ApiClient,
     tool: str,
-    toolsets: str | None,
-    enabled_tools: str | None,
-    disabled_tools: str | None,
-    principal: str,
+    view: ViewOptions,
     *,
     as_json: bool,
 ) -> None:
     """One tool in full: its words, its schema, its status and remedy."""
-    params = [("tool", tool), *view_params(toolsets, enabled_tools, disabled_tools, principal)]
+    params = [("tool", tool), *view.params()]
     body = await call_api(api, "GET", "/tools/show", params=params)
     if as_json:
         print_json(body)
@@ -214,8 +205,7 @@ def describe_tool(body: dict[str, Any]) -> str:
 def _servers_of_call(given: GivenOptions) -> ServerFilter:
     """An id names its server, so no other has to start; a narrowing may name tools of any."""
     id = parse_tool_id(given["tool"])
-    narrowed = any(given[name] is not None for name in ("toolsets", "enabled_tools", "disabled_tools"))
-    source = id.source if isinstance(id, ToolId) and not narrowed else None
+    source = id.source if isinstance(id, ToolId) and not given["view"].is_narrowed else None
     wanted = str(source)
     if isinstance(source, ServerKey):
         return lambda key, _: key == wanted
@@ -242,20 +232,12 @@ async def call(
     tool: str,
     arguments: dict[str, Any],
     pairs: dict[str, Any],
-    toolsets: str | None,
-    enabled_tools: str | None,
-    disabled_tools: str | None,
-    principal: str,
+    view: ViewOptions,
     *,
     as_json: bool,
 ) -> int:
     """Call a tool: ARGUMENTS is a JSON object, or - to read it from standard input."""
-    view = view_params(toolsets, enabled_tools, disabled_tools, principal)
-    body: dict[str, object] = {"tool": tool, "as": principal, "arguments": {**arguments, **pairs}}
-    for name in ("toolsets", "enabled_tools", "disabled_tools"):
-        named = [value for key, value in view if key == name]
-        if named:
-            body[name] = [value for value in named if value]
+    body = {"tool": tool, "arguments": {**arguments, **pairs}, **view.body()}
     ended = await call_api(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
     if ended["ended"] == "confirmation_required" and not as_json and await _offer_decision(api, ended["ticket"]):
         ended = await call_api(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
@@ -380,10 +362,7 @@ async def search(
     server: str,
     toolset: str,
     full: bool,
-    toolsets: str | None,
-    enabled_tools: str | None,
-    disabled_tools: str | None,
-    principal: str,
+    view: ViewOptions,
     *,
     as_json: bool,
     **flags: bool,
@@ -392,10 +371,9 @@ async def search(
     if not query.strip() or len(query) > MAX_QUERY_CHARS:
         told = f"has {len(query)} characters" if query.strip() else "is blank"
         fail(Exit.USAGE, f"the query {told}; say in 1 to {MAX_QUERY_CHARS} characters what you want to do.")
-    view = view_params(toolsets, enabled_tools, disabled_tools, principal)
     said = [(name, str(flags[name]).lower()) for name in FLAGS]
     places = [("server", server), ("toolset", toolset), ("detail", AnswerDetail.FULL if full else AnswerDetail.COMPACT)]
-    params = [("query", query), ("limit", str(limit)), *said, *places, *view]
+    params = [("query", query), ("limit", str(limit)), *said, *places, *view.params()]
     body = await call_api(api, "GET", "/tools/search", params=params)
     if as_json:
         print_json(body, compact=True)
