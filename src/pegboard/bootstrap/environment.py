@@ -95,25 +95,25 @@ log = logging.getLogger(__name__)
 
 
 def handle_key(environ: Mapping[str, str], directory: Path) -> bytes:
-    """Gateways with one PEGBOARD_SECRET_KEY have one. Without any key, handles are good until this process ends."""
-    from pegboard.store.secrets import NoKeyError, key_of
-
-    try:
-        own = key_of(environ, directory)(True)
-    except NoKeyError as error:
-        log.warning("What clients find by tool_search is forgotten when the gateway ends: %s", error)
-        return secrets.token_bytes(32)
-    return hmac.digest(own, _HANDLE_LABEL, "sha256")
+    warning = "What clients find by tool_search is forgotten when the gateway ends"
+    return derive_key(environ, directory, _HANDLE_LABEL, warning)
 
 
 def tag_key(environ: Mapping[str, str], directory: Path) -> bytes:
-    """By which a person's yes is bound to credentials. Without any key it is good until this process ends."""
+    """By which a person's yes is bound to credentials."""
+    return derive_key(environ, directory, _CREDENTIALS_LABEL)
+
+
+def derive_key(environ: Mapping[str, str], directory: Path, label: bytes, warning: str | None = None) -> bytes:
+    """Gateways with one PEGBOARD_SECRET_KEY have one. Without any key there is one until this process ends."""
     from pegboard.store.secrets import NoKeyError, key_of
 
     try:
-        return hmac.digest(key_of(environ, directory)(True), _CREDENTIALS_LABEL, "sha256")
-    except NoKeyError:
-        return secrets.token_bytes()
+        return hmac.digest(key_of(environ, directory)(True), label, "sha256")
+    except NoKeyError as error:
+        if warning is not None:
+            log.warning("%s: %s", warning, error)
+        return secrets.token_bytes(32)
 
 
 class SessionKey:

@@ -1,9 +1,7 @@
 """Optional parts of an application: databases, semantic search and sandboxes, from settings to adapters."""
 
-import hmac
 import logging
 import os
-import secrets
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from anyio import to_thread
 
-from pegboard.bootstrap.environment import now, reference_folder
+from pegboard.bootstrap.environment import derive_key, now, reference_folder
 from pegboard.bootstrap.errors import ServiceUnavailableError, StartupError
 from pegboard.core.model.settings import CodeSettings, PythonSandbox
 
@@ -165,15 +163,7 @@ class ProgramSandboxes:
 
     @cached_property
     def _key(self) -> bytes:
-        """Gateways with one PEGBOARD_SECRET_KEY have one. Without any key, nothing can be kept anyway."""
-        from pegboard.store.secrets import NoKeyError, key_of
-
-        try:
-            own = key_of(os.environ, self.directory)(True)
-        except NoKeyError as error:
-            log.warning("Programs cannot wait for people here: %s", error)
-            return secrets.token_bytes(32)
-        return hmac.digest(own, _KEY_LABEL, "sha256")
+        return derive_key(os.environ, self.directory, _KEY_LABEL, "Programs cannot wait for people here")
 
 
 # Search by meaning: who reads tools for it, and making the model on this machine.
