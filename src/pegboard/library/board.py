@@ -163,7 +163,7 @@ class Board:
         call = ToolCall(
             CallId(uuid4().hex), WireName(name), dict(arguments or {}), LOCAL_PRINCIPAL, now(), client="your program"
         )
-        return _result(await self.gateway.caller.call(call, View(), progress))
+        return _result(await self.gateway.calls.call(call, View(), progress))
 
     async def serve_stdio(self) -> None:
         """Be an MCP server on standard input and output, until the client leaves."""
