@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import click
 
-from pegboard.core.model.ids import ID_RULE, BadId, is_id, parse_server_key
+from pegboard.core.model.ids import ID_RULE, LOCAL_PRINCIPAL, BadId, is_id, parse_server_key
 from pegboard.core.model.patterns import LAUNCH_KINDS, LAUNCH_MEMBERS
 from pegboard.surfaces.cli.api import ApiClient, ApiResponse, CompositionRoot, Options, ServerFilter
 from pegboard.surfaces.cli.event_loop import run_to_end
@@ -43,38 +43,38 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 class ViewOptions:
     """How narrowly a command looks at the board, and for whom."""
 
-    toolsets: str | None
-    enabled_tools: str | None
-    disabled_tools: str | None
     principal: str
-
-    @property
-    def is_narrowed(self) -> bool:
-        return any(text is not None for text in (self.toolsets, self.enabled_tools, self.disabled_tools))
+    narrowing: Mapping[str, str]
+    """The options that were given, by the names that the API has for them; each lists names."""
 
     def params(self) -> list[tuple[str, str]]:
         """As a query: none of the toolsets is one empty name."""
-        return [
-            ("as", self.principal),
-            *((name, each) for name, names in self._names().items() for each in names or [""]),
-        ]
+        lists = self._lists().items()
+        return [("as", self.principal), *((name, each) for name, names in lists for each in names or [""])]
 
     def body(self) -> dict[str, object]:
-        return {"as": self.principal, **self._names()}
+        return {"as": self.principal, **self._lists()}
 
-    def _names(self) -> dict[str, list[str]]:
-        given = {"toolsets": self.toolsets, "enabled_tools": self.enabled_tools, "disabled_tools": self.disabled_tools}
-        named = {name: split_names(text) for name, text in given.items() if text is not None}
-        return {name: names for name, names in named.items() if names or name == "toolsets"}
+    def words(self) -> list[str]:
+        """As they would be typed again."""
+        said = dict(self.narrowing) | ({"as": self.principal} if self.principal != LOCAL_PRINCIPAL else {})
+        return [word for name, text in said.items() for word in (f"--{name.replace('_', '-')}", text)]
+
+    def _lists(self) -> dict[str, list[str]]:
+        lists = {name: split_names(text) for name, text in self.narrowing.items()}
+        return {name: names for name, names in lists.items() if names or name == "toolsets"}
 
 
-def _pack_view(given: GivenOptions) -> GivenOptions:
+_NARROWING: Final = ("toolsets", "enabled_tools", "disabled_tools")
+
+
+def _pack_view(given: GivenOptions) -> dict[str, Any]:
     """The options of `with_view` as one `view`, where a command has them."""
-    names = ViewOptions.__dataclass_fields__.keys()
-    if not names <= given.keys():
-        return given
-    rest = {name: value for name, value in given.items() if name not in names}
-    return {**rest, "view": ViewOptions(**{name: given[name] for name in names})}
+    if not {"principal", *_NARROWING} <= given.keys():
+        return {**given}
+    rest = {name: value for name, value in given.items() if name not in ("principal", *_NARROWING)}
+    narrowing = {name: given[name] for name in _NARROWING if given[name] is not None}
+    return {**rest, "view": ViewOptions(given["principal"], narrowing)}
 
 
 def _with_options(*options: OptionDecorator) -> OptionDecorator:
@@ -124,7 +124,7 @@ def gateway_command(
         @wraps(command)
         def run(*, config: Path | None, data_dir: Path | None, as_json: bool, **given: Any) -> int:
             _check_texts(given)
-            given = {**_pack_view(given)}
+            given = _pack_view(given)
             launch = launcher()
             above = click.get_current_context().parent
             about_a_board = above is not None and above.info_name in _BOARD_GROUPS

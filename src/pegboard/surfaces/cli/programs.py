@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import click
 
-from pegboard.core.model.ids import LOCAL_PRINCIPAL
 from pegboard.surfaces.cli.api import ApiClient, JsonBody
 from pegboard.surfaces.cli.client import HttpApiClient
 from pegboard.surfaces.cli.options import (
@@ -112,16 +111,9 @@ class _ResumeCommand:
     view: ViewOptions
 
     def command(self, ticket: str) -> str:
-        said = {
-            "--toolsets": self.view.toolsets,
-            "--enabled-tools": self.view.enabled_tools,
-            "--disabled-tools": self.view.disabled_tools,
-            "--as": self.view.principal if self.view.principal != LOCAL_PRINCIPAL else None,
-        }
-        view = [word for name, value in said.items() if value is not None for word in (name, value)]
         # Behind a word that begins with a dash nothing is an option any more, so these come last.
         words = ["--", *self.words] if any(word.startswith("-") for word in self.words) else self.words
-        return shlex.join(["pegboard", "run", "--ticket", ticket, *view, *words])
+        return shlex.join(["pegboard", "run", "--ticket", ticket, *self.view.words(), *words])
 
     def with_resume_hint(self, ended: JsonBody) -> JsonBody:
         """With the options and words of this command line, which the gateway does not know."""

@@ -205,7 +205,7 @@ def describe_tool(body: dict[str, Any]) -> str:
 def _servers_of_call(given: GivenOptions) -> ServerFilter:
     """An id names its server, so no other has to start; a narrowing may name tools of any."""
     id = parse_tool_id(given["tool"])
-    source = id.source if isinstance(id, ToolId) and not given["view"].is_narrowed else None
+    source = id.source if isinstance(id, ToolId) and not given["view"].narrowing else None
     wanted = str(source)
     if isinstance(source, ServerKey):
         return lambda key, _: key == wanted
