@@ -47,6 +47,12 @@ async def test_the_answer_is_the_one_that_an_agent_gets(asked: dict[str, Any]) -
         assert await desk.get("/tools/search", **params) == answer
 
 
+@pytest.mark.behaviour("semantic.status")
+async def test_without_a_model_a_search_goes_by_words_alone_and_that_is_told() -> None:
+    async with at_desk() as desk:
+        assert await desk.get("/search") == {"ranker": "lexical", "semantic": None}
+
+
 async def test_a_search_is_narrowed_like_any_other_request() -> None:
     async with at_desk() as desk:
         found = await desk.get("/tools/search", query="read jot", toolsets="docs")
