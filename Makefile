@@ -33,7 +33,7 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 test: $(VENV)/.dev $(VENV)/.compiled prepared
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not soak" $(ARGS)
 
-FAST_TESTS := $(addprefix tests/,core prompts search config gateway rest tools library)
+FAST_TESTS := $(addprefix tests/,core prompts search config gateway surfaces/rest tools library)
 
 # What runs in memory: no process, no database server, no container, no browser.
 fast: $(VENV)/.dev
@@ -46,11 +46,11 @@ soak: $(VENV)/.dev prepared
 	@$(BIN)/python -m pytest -n auto --dist worksteal -q --timeout=0 --hypothesis-profile=soak $(FUZZ_TESTS)
 	@$(BIN)/python -m benchmarks.formats.fuzz benchmarks/parser_cases/own.json --texts 50000
 	@$(BIN)/python -m tests.conformance
-	@$(BIN)/python -m benchmarks.hostile tests/sandbox/attacks/*.yaml --seconds 3600
+	@$(BIN)/python -m benchmarks.hostile tests/providers/sandbox/attacks/*.yaml --seconds 3600
 
 FUZZ_TESTS := $(addprefix tests/,config/bundle/test_archives.py config/manifest/test_fuzzing.py \
 	config/manifest/test_giving_away.py config/test_pasted.py \
-	config/test_problems.py core/database/test_valueless.py prompts/test_outputs.py prompts/test_repair.py \
+	config/test_problems.py core/databases/test_valueless.py prompts/test_outputs.py prompts/test_repair.py \
 	prompts/test_scanner.py)
 
 # Compiles the tests once: in a new clone each worker would do it for itself, all at the same time.

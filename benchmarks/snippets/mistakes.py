@@ -20,7 +20,7 @@ from unittest.mock import patch
 import anyio
 import jsonschema_rs
 import msgspec
-from tests.sandbox.library import Library, program
+from tests.providers.sandbox.library import Library, program
 
 from benchmarks import table
 from pegboard.core.json.values import Json
@@ -28,7 +28,7 @@ from pegboard.ports.sandbox import CallFailure, HostReply, RunResult, SandboxFun
 from pegboard.providers.sandbox.monty.sandbox import MontySandbox
 
 LIMITS: Final = SandboxLimits(cpu=5, wall=20)
-WORKING: Final = Path(__file__).parents[2] / "tests/sandbox/working.yaml"
+WORKING: Final = Path(__file__).parents[2] / "tests/providers/sandbox/working.yaml"
 _CHECKS: Final = "pegboard.providers.sandbox.checks.type_errors"
 SWITCHES: Final[Mapping[str, tuple[str, Callable[..., object]]]] = {
     "type checker's findings": (f"{_CHECKS}._DiagnosticFormatter.format_diagnostic", lambda *_: iter(())),

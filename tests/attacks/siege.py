@@ -11,7 +11,6 @@ from typing import Any
 
 import anyio
 import httpx2
-from tests.rest.desk import ABOUT, TOKEN
 from tests.servers.peers import warm_command
 from tests.support.doubles import MemoryAudit, MemoryStore
 from tests.support.house import told
@@ -20,6 +19,7 @@ from tests.surfaces.mcp.doubles import MemoryAudit as WorkshopAudit
 from tests.surfaces.mcp.places import served
 from tests.surfaces.mcp.raw import ask, handshake
 from tests.surfaces.mcp.workshop import Workshop
+from tests.surfaces.rest.desk import ABOUT, TOKEN
 
 from pegboard.bootstrap.environment import now
 from pegboard.config.references import expander_for_callers

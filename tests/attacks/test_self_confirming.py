@@ -20,12 +20,12 @@ from mcp import Client
 from mcp.client import ClientRequestContext
 from mcp.client._memory import InMemoryTransport
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
-from tests.rest.desk import ABOUT, TOKEN
 from tests.support.shop import shop
 from tests.support.sign_ins import ScriptedSignIns
 from tests.surfaces.mcp.places import DEADLINE, MODES, http_client, served
 from tests.surfaces.mcp.raw import ask
 from tests.surfaces.mcp.workshop import BENCH, DECLARED, HERE, Workshop, open_workshop
+from tests.surfaces.rest.desk import ABOUT, TOKEN
 
 from pegboard.bootstrap.features import DeclaredEngineFactory
 from pegboard.core.model.confirmation import (

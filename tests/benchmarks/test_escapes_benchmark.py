@@ -168,7 +168,7 @@ def test_a_file_that_is_none_of_attacks_is_told_with_its_place(
 @pytest.mark.slow
 @pytest.mark.behaviour("code.hostile_hour")
 def test_hostile_programs_in_a_row_leave_nothing_behind() -> None:
-    attacks = ROOT / "tests" / "sandbox" / "attacks"
+    attacks = ROOT / "tests" / "providers" / "sandbox" / "attacks"
     command = [python(), "-m", "benchmarks.hostile", "--json", "--seconds", "0", "--rounds", "1"]
     command += [str(attacks / name) for name in ("inner.yaml", "kernel.yaml")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)

@@ -12,8 +12,8 @@ from typing import Final
 
 import anyio
 from tests.conformance.suite import command
-from tests.providers.running import KEY
-from tests.providers.signing import ANN, Person, consents, process
+from tests.providers.mcp.running import KEY
+from tests.providers.mcp.signing import ANN, Person, consents, process
 from tests.support.doubles import MemorySecrets
 from tests.support.fork_server import ROOT, python
 

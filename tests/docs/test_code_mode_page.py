@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli.terminal import program, serving
 from tests.docs.pages import page
+from tests.surfaces.cli.terminal import program, serving
 
 from pegboard.core.model.settings import CodeLimits
 from pegboard.core.presentations.code import TOOLS

@@ -4,9 +4,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.cli.terminal import program
 from tests.docs.pages import is_as_shown, page
 from tests.support.shop import shop
+from tests.surfaces.cli.terminal import program
 
 from pegboard.config.settings import Settings, load_settings_text
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.cli.terminal import program
 from tests.docs.pages import is_as_shown, page
 from tests.docspace.stand_in import ADA_KEY, stand_in
+from tests.surfaces.cli.terminal import program
 
 from pegboard.config.docspace import PREFIX, SECRET_NAMES
 from pegboard.config.docspace_toolsets import TOOLSETS, misconfiguration_remedies

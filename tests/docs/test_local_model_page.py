@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.cli.at_terminal import END_OF_INPUT, at_terminal
-from tests.cli.terminal import Gateway, program, serving
 from tests.docs.pages import ROOT, is_as_shown, page
 from tests.servers.model import Body, ModelServer, Turn, last_text, text_of
 from tests.support.fork_server import python as warm_python
+from tests.surfaces.cli.at_terminal import END_OF_INPUT, at_terminal
+from tests.surfaces.cli.terminal import Gateway, program, serving
 
 PAGE = page("docs/tutorials/local-model.md")
 MODEL = "qwen3:1.7b"

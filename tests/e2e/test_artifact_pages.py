@@ -6,9 +6,9 @@ from typing import Any
 import httpx2
 import pytest
 from tests.providers.python.toolsets import written
-from tests.rest.desk import ABOUT, TOKEN
 from tests.support.sign_ins import ScriptedSignIns
 from tests.support.toolsets import brought, housed, until_open, zipped
+from tests.surfaces.rest.desk import ABOUT, TOKEN
 
 from pegboard.gateway.access.tokens import hash_token
 from pegboard.surfaces.rest.app import rest_app

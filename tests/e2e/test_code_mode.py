@@ -6,9 +6,9 @@ from typing import Any
 import anyio
 import pytest
 from mcp_types import CallToolResult, TextContent
-from tests.cli.terminal import peer
 from tests.e2e.served import DEADLINE
 from tests.e2e.test_searching import client_by
+from tests.surfaces.cli.terminal import peer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 BOARD: dict[str, object] = {"servers": {"three": peer("many", "3", trust="open", disabled_tools=["tool_00002"])}}

@@ -11,9 +11,9 @@ from mcp import Client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
-from tests.cli.terminal import peer
 from tests.e2e.served import DEADLINE, Served, as_stdio, served
 from tests.support.shop import customers, shop
+from tests.surfaces.cli.terminal import peer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

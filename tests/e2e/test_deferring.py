@@ -9,9 +9,9 @@ from mcp import Client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import RequestParamsMeta, TextContent
-from tests.cli.terminal import peer
 from tests.e2e.served import DEADLINE, as_stdio, served
 from tests.e2e.test_searching import body
+from tests.surfaces.cli.terminal import peer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 BOARD = {"servers": {"three": peer("many", "3", trust="open")}}

@@ -8,8 +8,8 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ListToolsResult
-from tests.cli.terminal import peer
 from tests.e2e.served import DEADLINE, Served, served
+from tests.surfaces.cli.terminal import peer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 BOARD = {"servers": {"three": peer("many", "3", trust="open")}, "presentation": "code"}

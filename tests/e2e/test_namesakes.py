@@ -8,8 +8,8 @@ import pytest
 import yaml
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from tests.cli.terminal import peer
 from tests.e2e.served import DEADLINE, Served, served
+from tests.surfaces.cli.terminal import peer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 BOARD: dict[str, Any] = {"servers": {"other": peer("namesake", trust="open")}}

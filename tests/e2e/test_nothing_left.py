@@ -16,7 +16,7 @@ from benchmarks.gateway.client import Client, Listed, Operation
 from benchmarks.gateway.program import free_port
 from benchmarks.gateway.target import ROOT
 from benchmarks.gateway.wire import Endpoint, Era
-from tests.providers.running import open_files
+from tests.providers.mcp.running import open_files
 from tests.servers.peers import command
 from tests.support.fork_server import python
 

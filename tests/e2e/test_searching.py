@@ -13,8 +13,8 @@ from mcp import Client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
-from tests.cli.terminal import peer
 from tests.e2e.served import DEADLINE, as_stdio, served
+from tests.surfaces.cli.terminal import peer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 BOARD: dict[str, object] = {"servers": {"three": peer("many", "3", trust="open", disabled_tools=["tool_00002"])}}

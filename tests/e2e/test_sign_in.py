@@ -13,8 +13,8 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import stdio_client
 from tests.e2e.served import DEADLINE, Served, as_stdio, environment, served, warm_pegboard
-from tests.providers.web import Endpoint
-from tests.providers.web import served as web
+from tests.providers.mcp.web import Endpoint
+from tests.providers.mcp.web import served as web
 from tests.servers.guarded import MARK, Guarded
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180), pytest.mark.slow]

@@ -13,12 +13,12 @@ import anyio
 import pytest
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
-from tests.cli.terminal import clean_environment
 from tests.core.boards import FILE, key, server
 from tests.e2e.served import warm_pegboard
 from tests.support.doubles import UP, Providers
 from tests.support.house import House, declaring, opened, redeclared
 from tests.support.sign_ins import ScriptedSignIns
+from tests.surfaces.cli.terminal import clean_environment
 from tests.surfaces.mcp.places import MODES, http_client
 
 from pegboard.config import paths as places

@@ -8,8 +8,8 @@ from itertools import islice
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.database.shop import CUSTOMERS, LINES, ORDERS, SECRETS, SHOP, refers, table
-from tests.core.database.test_telling import denied
+from tests.core.databases.shop import CUSTOMERS, LINES, ORDERS, SECRETS, SHOP, refers, table
+from tests.core.databases.test_telling import denied
 
 from pegboard.core.databases.schema import DatabaseSchema, DatabaseTable, TableColumn, TableName, narrow_schema
 from pegboard.core.model.databases import DatabaseId, Dialect

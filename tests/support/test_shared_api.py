@@ -1,11 +1,11 @@
 """The REST application that tests share knows one gateway at a time and nothing of the one before."""
 
 import pytest
-from tests.rest.desk import ABOUT, GITHUB, NOTES, TOKEN, TOOLS, at_desk
 from tests.support.doubles import Providers
 from tests.support.house import declared, opened
 from tests.support.shared_api import shared_rest_app
 from tests.support.sign_ins import ScriptedSignIns
+from tests.surfaces.rest.desk import ABOUT, GITHUB, NOTES, TOKEN, TOOLS, at_desk
 
 from pegboard.core.commands.commands import SetSwitch
 from pegboard.core.model.ids import ToolId

@@ -9,8 +9,8 @@ import anyio.to_thread
 import asyncpg
 import pymysql
 import pytest
-from tests.cli.terminal import Done, board, program
 from tests.providers.database import mysql_shop
+from tests.surfaces.cli.terminal import Done, board, program
 
 from pegboard.core.databases.rows import QueryRows
 from pegboard.core.model.databases import FULL_ACCESS, QueryLimits

@@ -12,7 +12,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
-from tests.providers.web import served
+from tests.providers.mcp.web import served
 
 from pegboard.config.keys.features import EmbeddingEndpoint
 from pegboard.config.references import expander

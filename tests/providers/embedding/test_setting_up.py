@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
-from tests.providers.web import served
+from tests.providers.mcp.web import served
 from tests.support.synced import SyncedFiles
 
 from pegboard.ports.models import EncodingError

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from tests.providers.mcp.running import nothing_left
 from tests.providers.python.toolsets import entries, workers, written
-from tests.providers.running import nothing_left
 
 from pegboard.core.json.values import JsonObject
 from pegboard.core.model.tool import ToolsetLimits, ToolSpec

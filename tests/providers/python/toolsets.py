@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 import psutil
-from tests.providers.running import PATIENCE, nothing_left
+from tests.providers.mcp.running import PATIENCE, nothing_left
 
 from pegboard.core.calls.call import AdmittedCall, Outcome, ToolCall, ToolFailure, ToolSuccess
 from pegboard.core.json.values import Json

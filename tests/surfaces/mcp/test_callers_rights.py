@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from mcp import MCPError
 from mcp_types import INVALID_REQUEST
-from tests.providers.running import KEY
-from tests.providers.test_per_caller import OWN, owners
+from tests.providers.mcp.running import KEY
+from tests.providers.mcp.test_per_caller import OWN, owners
 from tests.surfaces.mcp.doubles import MemoryAudit, MemoryStore
 from tests.surfaces.mcp.places import DEADLINE, MODES, http_client, served
 from tests.surfaces.mcp.raw import ask, error_of, modern, modern_headers

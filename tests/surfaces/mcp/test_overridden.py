@@ -10,13 +10,13 @@ from typing import Any, cast
 import anyio
 import httpx2
 import pytest
-from tests.rest.desk import ABOUT, TOKEN
 from tests.support.sign_ins import ScriptedSignIns
 from tests.surfaces.mcp.bench import Bench, returned, tool
 from tests.surfaces.mcp.places import DEADLINE, served
 from tests.surfaces.mcp.raw import modern, modern_headers
 from tests.surfaces.mcp.test_roads import ERAS, Roads
 from tests.surfaces.mcp.workshop import BENCH, DECLARED, SHELVES, open_workshop
+from tests.surfaces.rest.desk import ABOUT, TOKEN
 
 from pegboard.core.calls.call import Arguments, Outcome
 from pegboard.core.commands.commands import EditOverride

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.docspace.boards import housed, listening, text_of
-from tests.providers.test_per_caller import OWN, owners
+from tests.providers.mcp.test_per_caller import OWN, owners
 from tests.surfaces.mcp.places import MODES, http_client
 
 from pegboard.bootstrap.application import Application

@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx2
-from tests.rest.desk import ABOUT, GITHUB, NOTES, TOOLS
 from tests.support.doubles import Providers
 from tests.support.house import declared, opened
 from tests.support.shared_api import shared_rest_app
 from tests.support.sign_ins import ScriptedSignIns
+from tests.surfaces.rest.desk import ABOUT, GITHUB, NOTES, TOOLS
 
 from pegboard.core.policy.policy import DeclaredSettings
 from pegboard.gateway.access.authentication import OperatorAuthentication

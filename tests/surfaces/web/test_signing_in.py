@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from tests.rest.desk import problem
+from tests.surfaces.rest.desk import problem
 from tests.surfaces.web.site import COOKIE, OWN, PAGE, TOKEN, browsing, secret_in, signed_in
 
 from pegboard.gateway.access.sessions import LINK_SECONDS, LoginLinks
