@@ -6,7 +6,7 @@ their columns a board opens. Nothing here knows the SQL of one server.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import anyio
+import anyio.to_thread
 
 from pegboard.core.databases.rows import (
     DatabaseCheck,
@@ -36,24 +37,27 @@ NEW_LOGIN_PHRASE: Final = "choose-a-long-one"
 """In place of the password of a login that is to be created."""
 
 
-class ServerEngine(ABC):
+P = TypeVar("P", bound="Privileges[Any]")
+
+
+class ServerEngine(ABC, Generic[P]):
     """One source. What `check` finds is acted on by the caller."""
 
     def __init__(self, url: str, access: DatabaseAccess, *, writes: bool = False) -> None:
         self._url = url
         self._access = access
         self._writes = writes
-        self._is_verified = access.is_unrestricted
-        """Whether it is known what the login may name. Where nothing is closed, nothing needs to be known."""
+        self._privileges: P | None = None
+        """As of the last check."""
 
     async def check(self) -> DatabaseCheck:
         try:
-            checked = await self._verify()
+            self._privileges = known = await self._read_privileges()
         except SourceError as away:
             words = f"{away} If the login does not exist yet, `pegboard db role NAME` creates it."
             return DatabaseCheck("", None, (DatabaseFinding(words, FindingSeverity.REFUSED_UNLESS_FORCED),))
-        self._is_verified = True
-        return checked
+        # In a thread, because tens of thousands of columns are held against patterns.
+        return DatabaseCheck(known.version, known.role, await anyio.to_thread.run_sync(known.findings))
 
     async def run(
         self, statement: str, parameters: Parameters, limits: QueryLimits, *, write: bool = False
@@ -62,21 +66,20 @@ class ServerEngine(ABC):
             return refusal
         with anyio.move_on_after(limits.seconds):
             try:
-                if not self._is_verified:
+                if self._privileges is None and not self._access.is_unrestricted:
                     # The gateway checks before it asks; other callers are served as well.
-                    await self._verify()
-                    self._is_verified = True
+                    self._privileges = await self._read_privileges()
                 answer = await self._run(statement, parameters, limits, write=write)
             except SourceError as away:
                 return StatementFailure(str(away), None, StatementFault.UNAVAILABLE)
             if isinstance(answer, StatementRefusal) and answer.fix == QUERIES_ONLY and self._writes:
                 return replace(answer, fix=QUERIES_AND_WRITES)
             return answer
-        return timeout_failure(limits)
+        return out_of_time(limits)
 
     @abstractmethod
-    async def _verify(self) -> DatabaseCheck:
-        """Compares what the login may do with what the board allows. Raises `SourceError`."""
+    async def _read_privileges(self) -> P:
+        """Of the login of the source. Raises `SourceError`."""
 
     @abstractmethod
     async def _run(self, statement: str, parameters: Parameters, limits: QueryLimits, *, write: bool) -> QueryAnswer:
@@ -113,7 +116,7 @@ def writes_refused(verb: str) -> StatementRefusal:
     return StatementRefusal(f"{verb.upper()} changes rows.", QUERIES_ONLY, is_write=True)
 
 
-def timeout_failure(limits: QueryLimits) -> StatementFailure:
+def out_of_time(limits: QueryLimits) -> StatementFailure:
     return StatementFailure(f"The statement was stopped after {limits.seconds:g} s.", None, StatementFault.TIME)
 
 
@@ -142,20 +145,6 @@ def administrator_url(url: str, *schemes: str) -> str:
     if urlsplit(url).scheme not in schemes or "://" not in url:
         raise SourceError(f"The URL of the administrator is not one of this server. Begin it with {schemes[0]}://.")
     return url
-
-
-LoginFault: TypeAlias = tuple[str, Sequence[str], FindingSeverity]
-"""What a login may do and should not, with a place for names, which there are none of where it is not so."""
-
-
-def login_findings(login: str, faults: Iterable[LoginFault], script: Iterable[str]) -> tuple[DatabaseFinding, ...]:
-    """The first has the script, which ends them all."""
-    found = [(words.format(first_names(names)), severity) for words, names, severity in faults if names]
-    scripts = [tuple(script), *[()] * len(found)]
-    return tuple(
-        DatabaseFinding(f"The login {login} {words}.", severity, statements)
-        for (words, severity), statements in zip(found, scripts, strict=False)
-    )
 
 
 @dataclass(frozen=True)
@@ -224,12 +213,20 @@ def open_columns(relations: Iterable[CatalogRelation], access: DatabaseAccess) -
 
 R = TypeVar("R", bound=CatalogRelation)
 
+LoginFault: TypeAlias = tuple[str, Sequence[str], FindingSeverity]
+"""What a login may do and should not, with a place for names, which there are none of where it is not so."""
+
 
 @dataclass(frozen=True)
-class RelationCatalog(Generic[R]):
-    """Tables and views that somebody sees, and what of them is open."""
+class Privileges(ABC, Generic[R]):
+    """What a login may do on its server, compared with what the board wants of it."""
 
     access: DatabaseAccess
+    writes: bool
+    role: str
+    """The login."""
+    version: str
+    """Of the server, with its name."""
     relations: Sequence[R]
 
     @cached_property
@@ -254,3 +251,34 @@ class RelationCatalog(Generic[R]):
         """What of these columns is closed."""
         opened = self.open_columns_by_id.get(each.id)
         return [f"{each.title}.{name}" for name in columns if name not in opened] if opened else [each.title]
+
+    def findings(self) -> tuple[DatabaseFinding, ...]:
+        """The first has the script, which ends them all."""
+        found = [(words.format(first_names(names)), severity) for words, names, severity in self._faults() if names]
+        scripts = [() if self.is_administrator else tuple(self.script()), *[()] * len(found)]
+        return tuple(
+            DatabaseFinding(f"The login {self.account} {words}.", severity, statements)
+            for (words, severity), statements in zip(found, scripts, strict=False)
+        )
+
+    def refusal(self) -> str:
+        """The first finding that nothing overrides."""
+        refused = (each.message for each in self.findings() if each.severity is FindingSeverity.REFUSED)
+        return next(refused, "")
+
+    @property
+    @abstractmethod
+    def account(self) -> str:
+        """The login, in quotes."""
+
+    @property
+    @abstractmethod
+    def is_administrator(self) -> bool:
+        """Of the whole server: nothing is taken from it."""
+
+    @abstractmethod
+    def _faults(self) -> Iterator[LoginFault]: ...
+
+    @abstractmethod
+    def script(self) -> Iterator[str]:
+        """What makes the login right, whatever it could do before."""

@@ -2,8 +2,8 @@
 
 import ssl
 import struct
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -14,7 +14,7 @@ from pymysql.constants import COMMAND, FIELD_TYPE, FLAG
 from pymysql.converters import conversions
 from pymysql.cursors import Cursor, SSCursor
 
-from pegboard.providers.database.server import names, unreachable
+from pegboard.providers.database.server import CATALOG_TIMEOUT_S, names, unreachable
 
 CONNECT_TIMEOUT_S: Final = 10
 MAX_ROW_BYTES: Final = 32 * 2**20
@@ -147,6 +147,16 @@ def connect(address: MysqlAddress, seconds: float) -> MeteredMysqlConnection:
         )
     except (*DRIVER_ERRORS, RuntimeError) as error:
         raise unreachable(address.title, error, str(error.args[1] if len(error.args) > 1 else error)) from error
+
+
+@contextmanager
+def closing_connection(address: MysqlAddress, seconds: float = CATALOG_TIMEOUT_S) -> Iterator[MeteredMysqlConnection]:
+    """For what we ask ourselves. Raises `SourceError`."""
+    connection = connect(address, seconds)
+    try:
+        yield connection
+    finally:
+        connection.end()
 
 
 def _tls(options: Mapping[str, str]) -> ssl.SSLContext | None:

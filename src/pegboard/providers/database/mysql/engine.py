@@ -6,21 +6,14 @@ import re
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeVar
 
 import anyio
 import anyio.to_thread
 
-from pegboard.core.databases.rows import (
-    DatabaseCheck,
-    QueryAnswer,
-    QueryRows,
-    RowCollector,
-    StatementFailure,
-    StatementFault,
-)
+from pegboard.core.databases.rows import QueryAnswer, QueryRows, RowCollector, StatementFailure, StatementFault
 from pegboard.core.databases.schema import DatabaseSchema
 from pegboard.core.model.databases import DatabaseAccess, Dialect, QueryLimits
 from pegboard.ports.databases import Parameters, RoleScript, SourceError
@@ -32,12 +25,13 @@ from pegboard.providers.database.mysql.connection import (
     MeteredMysqlConnection,
     MysqlAddress,
     TooManyBytesError,
+    closing_connection,
     connect,
     fetch,
     parse_address,
     start_transaction,
 )
-from pegboard.providers.database.mysql.privileges import NOT_SYSTEM, Ask, Login, read_login, role_script
+from pegboard.providers.database.mysql.privileges import NOT_SYSTEM, Ask, MysqlPrivileges, read_privileges
 from pegboard.providers.database.mysql.statement import MysqlStatement, bind, read_statement
 
 _MAX_CONNECTIONS: Final = 8
@@ -60,6 +54,7 @@ SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_
 WHERE {where} AND (CONSTRAINT_NAME = 'PRIMARY' OR REFERENCED_TABLE_NAME IS NOT NULL)
 ORDER BY TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION
 """
+_HAS_DATABASE: Final = "SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s"
 _FAULTS: Final = {
     **dict.fromkeys((1317, 1969, 3024), StatementFault.TIME),
     **dict.fromkeys((1205, 1213), StatementFault.BUSY),
@@ -111,11 +106,8 @@ class _Job:
         if self.connection is None or self.end_event.is_set():
             return
         try:
-            killer = connect(self.address, _GRACE_S)
-            try:
+            with closing_connection(self.address, _GRACE_S) as killer:
                 killer.query(f"KILL QUERY {int(self.connection.thread_id())}")
-            finally:
-                killer.end()
         except (*DRIVER_ERRORS, SourceError) as error:
             if error.args[:1] != (_NO_THREAD,):  # it ended meanwhile
                 log.warning("%s: a statement could not be stopped: %s", self.address.title, error)
@@ -124,15 +116,13 @@ class _Job:
             self.end_event.wait(_GRACE_S)
 
 
-class MysqlEngine(server.ServerEngine):
+class MysqlEngine(server.ServerEngine[MysqlPrivileges]):
     dialect: Final = Dialect.MYSQL
 
     def __init__(self, url: str, access: DatabaseAccess, *, writes: bool = False) -> None:
         super().__init__(url, access, writes=writes)
         self._address = parse_address(url)
         self._threads = anyio.CapacityLimiter(_MAX_CONNECTIONS)
-        self._login = Login(access, (), "", (), self._address.database, writes)
-        """As of the last check; nothing is known of it before."""
         self._where = "TABLE_SCHEMA = DATABASE()" if self._address.database else NOT_SYSTEM
 
     async def schema(self) -> DatabaseSchema:
@@ -146,29 +136,51 @@ class MysqlEngine(server.ServerEngine):
         return hashlib.sha256(repr(rows).encode()).hexdigest()
 
     async def role_script(self, admin_url: str | None, *, apply: bool = False) -> RoleScript:
-        work = partial(role_script, self._address, self._access, admin_url, writes=self._writes, apply=apply)
-        return await anyio.to_thread.run_sync(work)
+        return await anyio.to_thread.run_sync(self._role_script, admin_url, apply)
+
+    def _role_script(self, admin_url: str | None, apply: bool) -> RoleScript:
+        own, address = self._address, self._address
+        if not own.database and self._access.is_unrestricted:
+            raise SourceError("The URL of the source names no database. Write the one that is to be read into it.")
+        if admin_url is not None:
+            # Neither an administrator nor a login to be created needs to get into the database.
+            server.administrator_url(admin_url, "mysql", "mariadb")
+            address = replace(parse_address(admin_url), database="")
+        try:
+            with closing_connection(address) as connection:
+                ask = partial(fetch, connection)
+                if own.database and not ask(_HAS_DATABASE, (own.database,)):
+                    words = f"The server has no database {own.database!r}: create it, or correct the source's URL."
+                    raise SourceError(words)
+                known = self._privileges_of(ask, _role(ask, own) if admin_url else None)
+                if known.is_administrator:
+                    words = "nothing is taken from it. Write another login into the URL of the source, for example "
+                    raise SourceError(f"{known.account} administers the server: {words}pegboard_reader.")
+                create, statements = f"CREATE USER IF NOT EXISTS {known.account} IDENTIFIED BY ", [*known.script()]
+                for statement in (create + connection.escape(own.password), *statements) if apply else ():
+                    connection.query(statement)
+            if apply:
+                with closing_connection(own) as connection:
+                    if missed := self._privileges_of(partial(fetch, connection)).refusal():
+                        raise SourceError(f"The statements were run, and did not suffice: {missed}")
+            return RoleScript(known.account, (f"{create}'{server.NEW_LOGIN_PHRASE}'", *statements))
+        except DRIVER_ERRORS as error:
+            raise SourceError(f"{address.title}: {error.args[-1] if error.args else error}") from error
 
     async def aclose(self) -> None:
         """Nothing is kept between statements."""
 
-    async def _verify(self) -> DatabaseCheck:
-        def work(ask: Ask) -> DatabaseCheck:
-            ((version, role),) = ask("SELECT VERSION(), CURRENT_USER()")
-            self._login = login = read_login(ask, self._access, self._address.database, writes=self._writes)
-            number, _, product = str(version).partition("-")
-            name = "MariaDB" if "MariaDB" in product else "MySQL"
-            return DatabaseCheck(f"{name} {number}", str(role), login.findings())
+    async def _read_privileges(self) -> MysqlPrivileges:
+        return await self._in_catalog(self._privileges_of)
 
-        return await self._in_catalog(work)
+    def _privileges_of(self, ask: Ask, role: str | None = None) -> MysqlPrivileges:
+        return read_privileges(ask, self._access, self._address.database, role, writes=self._writes)
 
     async def _run(self, statement: str, parameters: Parameters, limits: QueryLimits, *, write: bool) -> QueryAnswer:
-        begun, login = time.monotonic(), self._login
+        begun, known = time.monotonic(), self._privileges
 
         def work(job: _Job) -> QueryAnswer:
-            found = read_statement(
-                statement, self._access, self._address.database, login.partial_tables, login.unexplained_tables
-            )
+            found = read_statement(statement, self._access, self._address.database, known)
             if not isinstance(found, MysqlStatement):
                 return found
             if found.is_write and not self._writes:
@@ -186,7 +198,7 @@ class MysqlEngine(server.ServerEngine):
             except TooManyBytesError:
                 return server.too_large(MAX_ROW_BYTES)
             except DRIVER_ERRORS as error:
-                return failure(error, found, text, login)
+                return failure(error, found, text, known)
 
         return await self._in_thread(work)
 
@@ -214,6 +226,17 @@ class MysqlEngine(server.ServerEngine):
             raise
 
 
+def _role(ask: Ask, own: MysqlAddress) -> str:
+    """The account that the server takes the login for; else the first of its name; else one from anywhere."""
+    try:
+        with closing_connection(replace(own, database="")) as login:
+            return str(fetch(login, "SELECT CURRENT_USER()")[0][0])
+    except SourceError:
+        question = "SELECT Host FROM mysql.user WHERE User = %s AND Host <> '' ORDER BY Host"
+        hosts = [str(row[0]) for row in ask(question, (own.user,))]
+        return f"{own.user}@{(hosts or ['%'])[0]}"
+
+
 def _fetch_rows(
     connection: MeteredMysqlConnection, text: str, limits: QueryLimits, begun: float, *, is_write: bool
 ) -> QueryRows:
@@ -239,38 +262,34 @@ def _fetch_rows(
     return collector.to_rows(names, types, time.monotonic() - begun, affected)
 
 
-def failure(error: BaseException, statement: MysqlStatement, text: str, login: Login) -> StatementFailure:
-    """`text` is the statement as it was sent."""
+def failure(
+    error: BaseException, statement: MysqlStatement, text: str, known: MysqlPrivileges | None
+) -> StatementFailure:
+    """`text` is the statement as it was sent. A name that is closed is answered like one that does not exist. Where
+    something is closed, privileges are known."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else 2013
     words = str(error.args[1] if len(error.args) > 1 else error)
-    fault = _FAULTS.get(number, StatementFault.OTHER)
+    fault, closes = _FAULTS.get(number, StatementFault.OTHER), known is not None and not known.access.is_unrestricted
     if number == 1064:
         near = re.search(r" near '(?P<text>.+)' at line \d+$", words, re.DOTALL)
         position = text.find(near["text"]) if near and text.count(near["text"]) == 1 else -1
         return StatementFailure(words, None if position < 0 else position, StatementFault.SYNTAX)
     if number == 1227:
         return StatementFailure(ACCESS_DENIED)
-    if fault in _BY_NAME and (found := _NAME.match(words)):
-        name = re.split(r"[`.]+", found["name"])[-1]
-        return _unknown(number, fault, name, words, statement, login)
-    if not login.access.is_unrestricted and number in _NAMES_OTHERS:
-        return StatementFailure("A key, a foreign key or a view of what the statement names does not allow it.")
-    return StatementFailure(words, None, fault)
-
-
-def _unknown(
-    number: int, fault: StatementFault, name: str, words: str, statement: MysqlStatement, login: Login
-) -> StatementFailure:
-    """The same for a name that is closed as for one that does not exist."""
+    if fault not in _BY_NAME or (found := _NAME.match(words)) is None:
+        if closes and number in _NAMES_OTHERS:
+            return StatementFailure("A key, a foreign key or a view of what the statement names does not allow it.")
+        return StatementFailure(words, None, fault)
+    name = re.split(r"[`.]+", found["name"])[-1]
     mentioned = {word.name for word in statement.words}
-    columns = login.readable_columns({name.casefold()})
-    is_readable = name.casefold() in login.readable_columns(mentioned)
+    columns = known.readable_columns({name.casefold()}) if known is not None else []
+    is_readable = known is not None and name.casefold() in known.readable_columns(mentioned)
     if not words.startswith("SELECT") and ((number == 1142 and columns) or (number == 1143 and is_readable)):
         return StatementFailure(ACCESS_DENIED)
     if number == 1142 and columns:
         advice = f"Not all columns of {name!r} can be read here. Name those that can: {', '.join(columns)}."
         return StatementFailure(advice, None, StatementFault.NO_COLUMN)
-    if number in (1052, 1054, 1146, 1305) and (login.access.is_unrestricted or (number == 1052 and is_readable)):
+    if number in (1052, 1054, 1146, 1305) and (not closes or (number == 1052 and is_readable)):
         return StatementFailure(words, None, fault, name)
     if name.casefold() not in mentioned:
         return StatementFailure("The statement names what does not exist or cannot be read.", None, fault)

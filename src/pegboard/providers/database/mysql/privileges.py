@@ -11,30 +11,22 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any, Final, TypeAlias
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from pegboard.core.databases.rows import DatabaseFinding, FindingSeverity
+from pegboard.core.databases.rows import FindingSeverity
 from pegboard.core.model.databases import DatabaseAccess
-from pegboard.ports.databases import RoleScript, SourceError
 from pegboard.providers.database import server
-from pegboard.providers.database.mysql.connection import (
-    DRIVER_ERRORS,
-    MeteredMysqlConnection,
-    MysqlAddress,
-    connect,
-    fetch,
-    parse_address,
-)
-from pegboard.providers.database.mysql.statement import PartialTables
+from pegboard.providers.database.mysql.connection import DRIVER_ERRORS
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # it logs what it cannot read
 
-Ask: TypeAlias = Callable[[str], Sequence[tuple[Any, ...]]]
+Ask: TypeAlias = Callable[..., Sequence[tuple[Any, ...]]]
+"""A question of our own, and values for it."""
 Pair: TypeAlias = tuple[str, str]
 """Schema and name of a table or view."""
 
@@ -58,7 +50,6 @@ FROM mysql.db d JOIN information_schema.SCHEMATA s ON s.SCHEMA_NAME LIKE d.Db
 WHERE d.User = ''
 """
 """They end what a server lets everyone do without showing it as a grant, which REVOKE does not."""
-_HAS_DATABASE: Final = "SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s"
 _NO_SUCH_GRANT: Final = 1141
 _GENERATED_COLUMN: Final = re.compile(r"\b(VIRTUAL|STORED|PERSISTENT)\b", re.IGNORECASE)
 _ROWS_ELSEWHERE: Final = server.names("MRG_MYISAM FEDERATED CONNECT SPIDER")
@@ -155,16 +146,19 @@ def _relations(ask: Ask, grants: Iterable[MysqlGrant]) -> Iterator[server.Catalo
 
 
 @dataclass(frozen=True)
-class Login(server.RelationCatalog[server.CatalogRelation]):
-    """An account with its grants, against a catalog, which is empty where nothing is closed."""
+class MysqlPrivileges(server.Privileges[server.CatalogRelation]):
+    """The grants of an account, against a catalog, which is empty where nothing is closed."""
 
-    account: str
     grants: Sequence[MysqlGrant]
     database: str
     """The schema of the source's URL; empty for all."""
-    writes: bool
-    deletions: Sequence[str] = ()
+    deletions: Sequence[str]
     """Of privileges that all users have; an administrator sees them."""
+
+    @property
+    def account(self) -> str:
+        user, _, host = self.role.rpartition("@")
+        return f"{quote(user)}@{quote(host)}"
 
     @cached_property
     def unexplained_tables(self) -> frozenset[str]:
@@ -175,12 +169,13 @@ class Login(server.RelationCatalog[server.CatalogRelation]):
         return frozenset(each.name.casefold() for each in self.relations if each.id not in fine)
 
     @cached_property
-    def partial_tables(self) -> PartialTables:
+    def partial_tables(self) -> Sequence[tuple[str, frozenset[str]]]:
+        """Tables of which the login may read these columns and no others, in small letters."""
         some = [each for each in self.relations if each.has_more_columns and each.columns]
         return [(each.name.casefold(), frozenset(map(str.casefold, each.columns))) for each in some]
 
     def readable_columns(self, tables: Collection[str]) -> list[str]:
-        """Of all tables and views with one of these server.names, in small letters."""
+        """Of all tables and views with one of these names, in small letters."""
         found = (each.columns for each in self.relations if each.name.casefold() in tables)
         return [column.casefold() for columns in found for column in columns]
 
@@ -200,14 +195,11 @@ class Login(server.RelationCatalog[server.CatalogRelation]):
             f"{name} on {each.place}" for name in each.privileges if name not in ("USAGE", *self._needed_privileges)
         ]
 
-    def script(self) -> tuple[str, ...]:
-        """What makes the login right, whatever it could do before."""
-        return (
-            *(each.revocation for each in self.grants if self._outlives_reset(each)),
-            *((*self.deletions, "FLUSH PRIVILEGES") if self.deletions else ()),
-            f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {self.account}",
-            *(f"GRANT {what} ON {place} TO {self.account}" for what, place in self._grants_to_make()),
-        )
+    def script(self) -> Iterator[str]:
+        yield from (each.revocation for each in self.grants if self._outlives_reset(each))
+        yield from (*self.deletions, "FLUSH PRIVILEGES") if self.deletions else ()
+        yield f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {self.account}"
+        yield from (f"GRANT {what} ON {place} TO {self.account}" for what, place in self._grants_to_make())
 
     def _may_change(self, table: server.CatalogRelation) -> bool:
         places = [each for each in self.grants if each.place.endswith(".*") or each.table == table.id]
@@ -234,9 +226,6 @@ class Login(server.RelationCatalog[server.CatalogRelation]):
                 some = f"SELECT ({', '.join(map(quote, opened))})"
                 yield every if self.is_open(table) else some, quote(table.schema, table.name)
 
-    def findings(self) -> tuple[DatabaseFinding, ...]:
-        return server.login_findings(self.account, self._faults(), () if self.is_administrator else self.script())
-
     def _faults(self) -> Iterator[server.LoginFault]:
         refused, forced = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
         worst = forced if self.access.is_unrestricted else refused
@@ -250,92 +239,32 @@ class Login(server.RelationCatalog[server.CatalogRelation]):
         reached = [name for table in self.relations for name in self.closed_names(table, table.columns)]
         yield "can reach what this board closes: {0}", reached, refused
         words = "may change tables whose triggers run with other rights, and may show what is closed: {0}"
-        yield (
-            words,
-            [table.title for table in self.relations if self.is_triggered(table) and self._may_change(table)],
-            refused,
-        )
+        changed = [table.title for table in self.relations if self.is_triggered(table) and self._may_change(table)]
+        yield words, changed, refused
         powers = [power for each in self.grants for power in self._powers(each)]
         is_only_of_rows = all(power.split(" on ")[0] in _WRITES for power in powers)
         yield "may do more than this source needs: {0}", powers, forced if is_only_of_rows else worst
 
 
-def account_of(ask: Ask) -> str:
-    user, _, host = str(ask("SELECT CURRENT_USER()")[0][0]).rpartition("@")
-    return f"{quote(user)}@{quote(host)}"
-
-
-def read_login(ask: Ask, access: DatabaseAccess, database: str, *, writes: bool, account: str | None = None) -> Login:
-    """The one that asks, or another as an administrator sees it; it need not exist yet."""
+def read_privileges(
+    ask: Ask, access: DatabaseAccess, database: str, role: str | None = None, *, writes: bool
+) -> MysqlPrivileges:
+    """Of the login that asks, or of another as an administrator sees it; that one need not exist yet."""
     ask(_QUOTED_GRANTS)
+    ((version, asking),) = ask("SELECT VERSION(), CURRENT_USER()")
+    number, _, product = str(version).partition("-")
+    title = f"{'MariaDB' if 'MariaDB' in product else 'MySQL'} {number}"
+    known = MysqlPrivileges(access, writes, role or str(asking), title, (), (), database, ())
     rows, deletions = list[tuple[Any, ...]](), list[str]()
-    for grantee in (f" FOR {account}", " FOR PUBLIC") if account else ("",):
+    for grantee in (f" FOR {known.account}", " FOR PUBLIC") if role else ("",):
         try:
             rows += ask(f"SHOW GRANTS{grantee}")
         except DRIVER_ERRORS as error:
             if error.args[0] != _NO_SUCH_GRANT:
                 raise
     grants = parse_grants(str(row[0]) for row in rows)
-    relations = () if access.is_unrestricted else tuple(_relations(ask, () if account else grants))
-    if relations and account:
+    relations = () if access.is_unrestricted else tuple(_relations(ask, () if role else grants))
+    if relations and role:
         with suppress(*DRIVER_ERRORS):  # not every administrator may read it
             deletions = [str(row[0]) for row in ask(_OF_ANY_USER)]
-    return Login(access, relations, account or account_of(ask), grants, database, writes, deletions)
-
-
-def role_script(
-    own: MysqlAddress, access: DatabaseAccess, admin_url: str | None, *, writes: bool, apply: bool
-) -> RoleScript:
-    """What `Engine.role_script` answers."""
-    if not own.database and access.is_unrestricted:
-        raise SourceError("The URL of the source names no database. Write the one that is to be read into it.")
-    # Neither an administrator nor a login to be created needs to get into the database.
-    if admin_url is not None:
-        server.administrator_url(admin_url, "mysql", "mariadb")
-    address = replace(parse_address(admin_url), database="") if admin_url else own
-    connection = connect(address, server.CATALOG_TIMEOUT_S)
-    try:
-        if own.database and not fetch(connection, _HAS_DATABASE, (own.database,)):
-            raise SourceError(f"The server has no database {own.database!r}: create it, or correct the source's URL.")
-        ask, account = partial(fetch, connection), _account(connection, own) if admin_url else None
-        login = read_login(ask, access, own.database, writes=writes, account=account)
-        if login.is_administrator:
-            raise SourceError(
-                f"{login.account} administers the server: nothing is taken from it. Write another login into the URL "
-                "of the source, for example pegboard_reader."
-            )
-        create, statements = f"CREATE USER IF NOT EXISTS {login.account} IDENTIFIED BY ", login.script()
-        for statement in (create + connection.escape(own.password), *statements) if apply else ():
-            connection.query(statement)
-        if apply:
-            _verify_applied(own, access, writes=writes)
-        return RoleScript(login.account, (f"{create}'{server.NEW_LOGIN_PHRASE}'", *statements))
-    except DRIVER_ERRORS as error:
-        raise SourceError(f"{address.title}: {error.args[-1] if error.args else error}") from error
-    finally:
-        connection.end()
-
-
-def _verify_applied(own: MysqlAddress, access: DatabaseAccess, *, writes: bool) -> None:
-    connection = connect(own, server.CATALOG_TIMEOUT_S)
-    try:
-        login = read_login(partial(fetch, connection), access, own.database, writes=writes)
-        for finding in login.findings():
-            if finding.severity is FindingSeverity.REFUSED:
-                raise SourceError(f"The statements were run, and did not suffice: {finding.message}")
-    finally:
-        connection.end()
-
-
-def _account(connection: MeteredMysqlConnection, own: MysqlAddress) -> str:
-    """The account that the server takes the login for; else the first of its name; else one from anywhere."""
-    try:
-        login = connect(replace(own, database=""), server.CATALOG_TIMEOUT_S)
-    except SourceError:
-        question = "SELECT Host FROM mysql.user WHERE User = %s AND Host <> '' ORDER BY Host"
-        hosts = [str(row[0]) for row in fetch(connection, question, (own.user,))]
-        return f"{quote(own.user)}@{quote(*hosts[:1] or '%')}"
-    try:
-        return account_of(partial(fetch, login))
-    finally:
-        login.end()
+    return replace(known, relations=relations, grants=grants, deletions=deletions)

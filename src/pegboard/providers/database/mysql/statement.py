@@ -7,19 +7,17 @@ runs in a transaction that reads.
 import json
 import math
 import re
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from pegboard.core.databases.rows import StatementFailure, StatementFault, StatementRefusal
 from pegboard.core.model.databases import DatabaseAccess
 from pegboard.ports.databases import Parameters
 from pegboard.providers.database.common import is_unicode
+from pegboard.providers.database.mysql.privileges import MysqlPrivileges
 from pegboard.providers.database.server import QUERIES_ONLY, names, read_names, values_in_order
-
-PartialTables: TypeAlias = Collection[tuple[str, frozenset[str]]]
-"""Tables of which the login may read these columns and no others, in small letters."""
 
 _TOKEN: Final = re.compile(
     r"""
@@ -64,17 +62,17 @@ class MysqlStatement:
 
 
 def read_statement(
-    text: str, access: DatabaseAccess, database: str, partial: PartialTables = (), unexplained: Container[str] = ()
+    text: str, access: DatabaseAccess, database: str, known: MysqlPrivileges | None = None
 ) -> MysqlStatement | StatementRefusal:
-    """`database` is the one that bare names are looked up in; `unexplained`: tables and views, in small letters."""
+    """`database` is the one that bare names are looked up in."""
     statement = _split(text)
     words = statement.words
     if not words:
         return StatementRefusal("The text holds no statement.", QUERIES_ONLY)
-    if refusal := _unreadable(words) or _system_tables(words, database) or _unchecked_clause(words, partial):
+    if refusal := _unreadable(words) or _system_tables(words, database) or _unchecked_clause(words, known):
         return refusal
     if words[0].upper in ("EXPLAIN", "DESCRIBE", "DESC"):
-        found = _read_explain(statement, access, unexplained)
+        found = _read_explain(statement, access, known)
     else:
         found = _listing(statement, access) if words[0].upper == "SHOW" else _query(statement, words)
     if isinstance(found, MysqlStatement) and (name := _refused_function(words, is_write=found.is_write)):
@@ -134,7 +132,7 @@ def _system_tables(words: Sequence[MysqlWord], database: str) -> StatementRefusa
 _HINTS: Final = {(verb, kind) for verb in ("USE", "FORCE", "IGNORE") for kind in ("INDEX", "KEY")}
 
 
-def _unchecked_clause(words: Sequence[MysqlWord], partial: PartialTables) -> StatementRefusal | None:
+def _unchecked_clause(words: Sequence[MysqlWord], known: MysqlPrivileges | None) -> StatementRefusal | None:
     """Clauses that use columns whose privileges the server does not check: it joins by closed ones, and chooses
     partitions and keys by them."""
     keywords = [word.text.upper() for word in words if word.kind != "quoted"]
@@ -144,7 +142,7 @@ def _unchecked_clause(words: Sequence[MysqlWord], partial: PartialTables) -> Sta
         is_open = (is_open or (before.upper == "USING" and word.text == "(")) and word.text != ")"
         joined |= {word.name} - {""} if is_open else set()
     mentioned = {word.name for word in words} if uses_others or joined else set()
-    for table, columns in partial:
+    for table, columns in known.partial_tables if known is not None else ():
         if table in mentioned and (uses_others or joined - columns):
             return StatementRefusal(
                 f"NATURAL, USING, PARTITION and index hints are not taken here for {table!r}.",
@@ -185,7 +183,7 @@ def _verb(words: Sequence[MysqlWord]) -> str:
 
 
 def _read_explain(
-    statement: MysqlStatement, access: DatabaseAccess, unexplained: Container[str]
+    statement: MysqlStatement, access: DatabaseAccess, known: MysqlPrivileges | None
 ) -> MysqlStatement | StatementRefusal:
     rest = statement.words[1:]
     if [word.text.upper() for word in rest[:2]] == ["FORMAT", "="]:
@@ -193,7 +191,7 @@ def _read_explain(
             return StatementRefusal("Such a plan would name what cannot be read here.", "Leave FORMAT out.")
         rest = rest[3:]
     if rest and _verb(rest) in _QUERIES:
-        if any(word.name in unexplained for word in rest):
+        if known is not None and any(word.name in known.unexplained_tables for word in rest):
             return StatementRefusal("The plan of this statement can show what is closed.", "Run the query itself.")
         return _query(statement, rest)
     is_named = rest and rest[0].upper not in _WRITES | {"FOR", "WITH", "ANALYZE", "ANALYSE"}

@@ -2,11 +2,12 @@
 
 import re
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files
 from typing import Final
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import anyio
 import anyio.to_thread
@@ -14,9 +15,7 @@ import asyncpg
 from pglast.parser import scan
 
 from pegboard.core.databases.rows import (
-    DatabaseCheck,
     QueryAnswer,
-    QueryRows,
     ResultTruncation,
     RowCollector,
     StatementFailure,
@@ -37,7 +36,7 @@ from pegboard.providers.database.postgres.connection import (
     place,
     type_name,
 )
-from pegboard.providers.database.postgres.privileges import OpenNames, read_privileges, role_script
+from pegboard.providers.database.postgres.privileges import PgPrivileges, read_privileges
 from pegboard.providers.database.postgres.statement import PostgresStatement, read_statement
 
 _MAX_CONNECTIONS: Final = 8
@@ -45,7 +44,8 @@ _GRACE_S: Final = 5.0
 """For a server to take a cancel and a rollback; after them the connection is cut."""
 _CATALOG_LIMITS: Final = QueryLimits(seconds=server.CATALOG_TIMEOUT_S)
 
-_TABLES, _COLUMNS, _KEYS, _STAMP = files(__package__).joinpath("schema.sql").read_text(encoding="ascii").split(";")
+_OPEN, *_LISTS, _KEYS, _STAMP = files(__package__).joinpath("schema.sql").read_text(encoding="ascii").split(";")
+_TABLES, _COLUMNS = (_OPEN + each for each in _LISTS)
 _FAULTS: Final = {
     **dict.fromkeys(("42P01", "3F000"), StatementFault.NO_TABLE),
     **dict.fromkeys(("42P02", "08P01", "42P18"), StatementFault.PARAMETERS),
@@ -65,91 +65,122 @@ _ROW_STATES: Final = frozenset({"42601", "42804", "42P10"})
 _ABSENT: Final = re.compile(r"pegboard_absent_(\d+)_")
 
 
-class PostgresEngine(server.ServerEngine):
+class PostgresEngine(server.ServerEngine[PgPrivileges]):
     dialect: Final = Dialect.POSTGRESQL
     _pool: asyncpg.Pool | None = None
-    _open_names: OpenNames | None = None
-    """As of the last check. None where nothing can be closed, or before the first."""
-    _overloads: frozenset[str] = frozenset()
 
     async def schema(self) -> DatabaseSchema:
-        async with self._connection() as connection:
-            tables, columns, keys = [await connection.fetch(query) for query in (_TABLES, _COLUMNS, _KEYS)]
-            default = await connection.fetchval("SELECT coalesce(pg_catalog.current_schema(), '')")
+        default, (tables, columns, keys) = await self._ask_catalog(_TABLES, _COLUMNS, _KEYS)
         return schema_of_rows(self.dialect, tables, columns, keys, default, self._access)
 
     async def schema_version(self) -> str:
+        return str((await self._ask_catalog(_STAMP))[1][0][0][0])
+
+    async def _ask_catalog(self, *queries: str) -> tuple[str, list[list[asyncpg.Record]]]:
+        """And the schema of names without one."""
         async with self._connection() as connection:
-            return str(await connection.fetchval(_STAMP))
+            default = await connection.fetchval("SELECT coalesce(pg_catalog.current_schema(), '')")
+            await connection.execute("SET LOCAL search_path = pg_catalog")
+            return default, [await connection.fetch(query) for query in queries]
 
     async def role_script(self, admin_url: str | None, *, apply: bool = False) -> RoleScript:
-        return await role_script(self._url, self._access, admin_url, writes=self._writes, apply=apply)
+        parts = urlsplit(self._url)
+        options = dict(parse_qsl(parts.query))
+        role = unquote(parts.username or "") or options.get("user")
+        if admin_url is not None and not role:
+            words = f"The URL of {place(self._url)} names no user. Write the login that the source uses into it."
+            raise SourceError(words)
+        asked = self._url if admin_url is None else _in_database(admin_url, self._url)
+        connection = await connect(asked)
+        try:
+            await connection.execute(f"BEGIN READ {'WRITE' if apply else 'ONLY'}")
+            connection.meter.room = 1 << 40
+            before = await read_privileges(connection, self._access, role, writes=self._writes)
+            if before.is_administrator:
+                words = "Write another user into the URL, for example pegboard_reader."
+                raise SourceError(f"The login {before.account} is the server's own superuser. {words}")
+            statements = tuple(before.script())
+            password = (unquote(parts.password or "") or options.get("password", "")).replace("'", "''")
+            for text in statements if apply else ():
+                creation, is_creation, _ = text.partition(" PASSWORD ") if text.startswith("CREATE") else ("", "", "")
+                by_password = f" PASSWORD '{password}'" if password else ""
+                await connection.execute(f"{creation}{by_password}" if is_creation else text)
+            if apply:
+                after = await read_privileges(connection, self._access, role, writes=self._writes)
+                if missed := after.refusal():
+                    words = f"The statements did not suffice, so nothing was changed: {missed}"
+                    raise SourceError(f"{words} A superuser or the owner of what it names can do that.")
+                await connection.execute("COMMIT")
+            return RoleScript(before.role, statements)
+        except DRIVER_ERRORS as error:
+            is_denied = getattr(error, "sqlstate", None) == _DENIED_STATE
+            fix = " A superuser or the owner can do that: write one into --admin-url." if is_denied else ""
+            raise SourceError(f"{place(asked)}: {error}. Nothing was changed.{fix}") from error
+        finally:
+            connection.terminate()
 
     async def aclose(self) -> None:
         if self._pool is not None:
             with anyio.move_on_after(_GRACE_S):
                 await self._pool.close()
 
-    async def _verify(self) -> DatabaseCheck:
+    async def _read_privileges(self) -> PgPrivileges:
         async with self._connection() as connection:
-            privileges = await read_privileges(connection, self._access, writes=self._writes)
-        # In a thread, because tens of thousands of columns are held against patterns.
-        self._open_names = await anyio.to_thread.run_sync(lambda: privileges.open_names)
-        self._overloads = privileges.overloads
-        findings = await anyio.to_thread.run_sync(privileges.findings)
-        return DatabaseCheck(f"PostgreSQL {privileges.login['version']}", privileges.role, findings)
+            return await read_privileges(connection, self._access, writes=self._writes)
 
     async def _run(self, statement: str, parameters: Parameters, limits: QueryLimits, *, write: bool) -> QueryAnswer:
         # In a thread, because a long one takes longer than others may wait.
-        read = await anyio.to_thread.run_sync(read_statement, statement, self._open_names, self._overloads)
+        read = await anyio.to_thread.run_sync(read_statement, statement, self._privileges)
         if isinstance(read, StatementFailure) and read.fault is StatementFault.SYNTAX and parameters:
             return replace(read, message=f"{read.message}. Write parameters as $1, $2, … in the statement.")
         if not isinstance(read, PostgresStatement):
             return read
         if read.writes and not self._writes:
             return server.writes_refused(read.kind)
-        state = ""
+        if read.kind == "explain" and self._privileges is None:
+            self._privileges = await self._read_privileges()
+        known, state = self._privileges, ""
         async with self._connection(limits, writes=read.writes and write) as connection:
             try:
                 answer = await _execute(connection, read, parameters, limits, write=write)
             except asyncpg.QueryCanceledError:
                 # The server keeps the same time, and may be the first to say so.
-                return server.timeout_failure(limits)
+                return server.out_of_time(limits)
             except (asyncpg.InternalClientError, asyncpg.UnsupportedClientFeatureError):
                 # The driver takes apart what it fetches, and a server may have types that are newer than it.
-                answer = StatementFailure(
-                    "A column of the answer is of a type that cannot be read here. Cast it to text."
-                )
+                words = "A column of the answer is of a type that cannot be read here. Cast it to text."
+                answer = StatementFailure(words)
             except DRIVER_ERRORS as error:
                 state = getattr(error, "sqlstate", None) or ""
-                answer = server_failure(error, hints=self._open_names is None)
+                answer = server_failure(error, hints=self._access.is_unrestricted)
         if isinstance(answer, StatementFailure):
-            return await self._discreet_failure(answer, state, read)
-        unexplained = self._open_names.unexplained if self._open_names and read.kind == "explain" else frozenset[str]()
-        if isinstance(answer, QueryRows) and not unexplained.isdisjoint(read.tables):
+            if known is not None and not self._access.is_unrestricted:
+                return await self._discreet_failure(answer, state, read, known)
+            return StatementFailure(ACCESS_DENIED) if state == _DENIED_STATE and read.writes else answer
+        if read.kind == "explain" and known is not None and not known.unexplained.isdisjoint(read.tables):
             return StatementRefusal("The plan of this statement can show what is closed.", "Run the query itself.")
         return answer
 
     async def _discreet_failure(
-        self, failed: StatementFailure, state: str, read: PostgresStatement
+        self, failed: StatementFailure, state: str, read: PostgresStatement, known: PgPrivileges
     ) -> StatementFailure:
-        """What the server says where something is closed depends on it; so it is asked what it says of other names."""
-        if self._open_names is None:
-            return StatementFailure(ACCESS_DENIED) if state == _DENIED_STATE and read.writes else failed
+        """What the server says where something is closed depends on it; so it is asked what it says of names that
+        nothing has."""
         if failed.fault is StatementFault.UNAVAILABLE:
             return failed
-        renamed, other = rename_closed(read, self._open_names), ""
-        if renamed.names:
+        text, names, growth = rename_closed(read, known)
+        other = ""
+        if names:
             async with self._connection() as connection:
                 try:
-                    await connection.prepare(renamed.text, name="")
+                    await connection.prepare(text, name="")
                 except asyncpg.PostgresError as error:
                     other = error.sqlstate or ""
                     if other in _ABSENT_STATES:
-                        failed, state = renamed.as_written(server_failure(error, hints=False)), other
+                        failed, state = _as_written(server_failure(error, hints=False), names, growth), other
             if state.startswith("42") and state != other:
                 state = _DENIED_STATE
-        return discreet_failure(failed, state, read, self._open_names)
+        return discreet_failure(failed, state, read, known)
 
     @asynccontextmanager
     async def _connection(
@@ -178,6 +209,15 @@ class PostgresEngine(server.ServerEngine):
                             await connection.execute("ROLLBACK", timeout=_GRACE_S)
                     finally:
                         await self._pool.release(connection, timeout=_GRACE_S)
+
+
+def _in_database(admin_url: str, url: str) -> str:
+    """The administrator's URL, in the database of the source; on its server too, where it names none."""
+    admin, own = urlsplit(server.administrator_url(admin_url, "postgresql", "postgres")), urlsplit(url)
+    if admin.hostname or "host" in dict(parse_qsl(admin.query)):
+        return urlunsplit(admin._replace(path=own.path))
+    user, _, _ = admin.netloc.rpartition("@")
+    return urlunsplit(own._replace(netloc=f"{user}@{own.netloc.rpartition('@')[2]}"))
 
 
 def _begin(connection: MeteredPostgresConnection, limits: QueryLimits, *, writes: bool) -> str:
@@ -256,35 +296,16 @@ def server_failure(error: BaseException, *, hints: bool = True) -> StatementFail
     return StatementFailure(words, int(position) - 1 if position else None, fault, name)
 
 
-@dataclass(frozen=True)
-class RenamedStatement:
-    """A statement with names that nothing has in place of closed ones: what the server says of it is what it would say
-    if they were absent. A table that does not exist takes the same way."""
-
-    text: str
-    names: tuple[str, ...]
-    """That were replaced, in the order of the numbers in the others."""
-    growth: tuple[tuple[int, int], ...]
-    """Where a name was, and how much longer the other one is."""
-
-    def as_written(self, failure: StatementFailure) -> StatementFailure:
-        """What the server said, about the statement as it was."""
-        message, name = [
-            _ABSENT.sub(lambda found: self.names[int(found[1])], words)
-            for words in (failure.message, failure.name or "")
-        ]
-        moved = 0
-        for start, longer in self.growth:
-            moved += longer if failure.position is not None and start + moved < failure.position else 0
-        position = None if failure.position is None else failure.position - moved
-        return StatementFailure(message, position, failure.fault, name or None)
-
-
-def rename_closed(statement: PostgresStatement, open_names: OpenNames) -> RenamedStatement:
-    text, tables = statement.text, statement.tables - open_names.tables
+def rename_closed(
+    statement: PostgresStatement, known: PgPrivileges
+) -> tuple[str, Sequence[str], Sequence[tuple[int, int]]]:
+    """A statement with names that nothing has in place of closed ones, and of tables that do not exist; the names that
+    were replaced, in the order of the numbers in the others; where each was, and how much longer the other is."""
+    text, tables = statement.text, statement.tables - known.open_tables
+    opened, closed_columns = known.columns_by_table
     tokens = [token for token in scan(text) if not token.name.endswith("COMMENT")]
     words = [_word(text[token.start : token.end + 1]) for token in tokens]
-    columns = _columns(words, open_names.closed_columns) - _columns(words, open_names.columns)
+    columns = _columns(words, closed_columns) - _columns(words, opened)
     closed, numbers = set[int](), dict[str, int]()
     for at, word in enumerate(words):
         is_qualified = at > 1 and words[at - 1] == "."
@@ -298,7 +319,18 @@ def rename_closed(statement: PostgresStatement, open_names: OpenNames) -> Rename
         name = f"pegboard_absent_{numbers.setdefault(words[at], len(numbers))}_"
         text = text[:start] + name + text[end:]
         growth.insert(0, (start, len(name) - (end - start)))
-    return RenamedStatement(text, tuple(numbers), tuple(growth))
+    return text, tuple(numbers), growth
+
+
+def _as_written(failed: StatementFailure, names: Sequence[str], growth: Iterable[tuple[int, int]]) -> StatementFailure:
+    """What the server said of other names, about the statement as it was."""
+    message, name = [
+        _ABSENT.sub(lambda found: names[int(found[1])], words) for words in (failed.message, failed.name or "")
+    ]
+    at = failed.position
+    for start, longer in growth:
+        at = at - longer if at is not None and start < at else at
+    return StatementFailure(message, at, failed.fault, name or None)
 
 
 def _word(token: str) -> str:
@@ -311,18 +343,19 @@ def _columns(words: Iterable[str], tables: Mapping[str, Iterable[str]]) -> set[s
 
 
 def discreet_failure(
-    answer: StatementFailure, state: str, statement: PostgresStatement, open_names: OpenNames
+    answer: StatementFailure, state: str, statement: PostgresStatement, known: PgPrivileges
 ) -> StatementFailure:
     """The same answer for what is closed as for what does not exist."""
     if state == _DENIED_STATE and statement.writes:
         return StatementFailure(ACCESS_DENIED)
     written = dict.fromkeys(_word(statement.text[token.start : token.end + 1]) for token in scan(statement.text))
-    tables = [name for name in written if name in open_names.columns]
-    is_of_rows = state in _ROW_STATES and any(open_names.closed_columns.get(name) for name in tables)
+    opened, closed_columns = known.columns_by_table
+    tables = [name for name in written if name in opened]
+    is_of_rows = state in _ROW_STATES and any(closed_columns.get(name) for name in tables)
     if is_of_rows or ('u&"' in statement.text.lower() and state.startswith("42")):
         state = _DENIED_STATE
     if state in _UNCLEAR_STATES | _ABSENT_STATES:
-        lists = [f"; {name} has {', '.join(open_names.columns[name])}" for name in tables]
+        lists = [f"; {name} has {', '.join(opened[name])}" for name in tables]
         if state in _UNCLEAR_STATES:
             why = "Something that the statement names does not exist or cannot be read, and * means every column"
             return StatementFailure(why + "".join(lists))

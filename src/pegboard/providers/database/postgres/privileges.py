@@ -6,27 +6,21 @@ that hold copies of rows, sequences, and who else may read.
 
 import json
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from itertools import groupby
 from typing import Any, Final
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
-from pegboard.core.databases.rows import DatabaseFinding, FindingSeverity
+from pegboard.core.databases.rows import FindingSeverity
 from pegboard.core.model.databases import DatabaseAccess
-from pegboard.ports.databases import RoleScript, SourceError
 from pegboard.providers.database import server
 from pegboard.providers.database.common import quote_name
-from pegboard.providers.database.postgres.connection import DRIVER_ERRORS, connect, place
 
-_LOGIN: Final = files(__package__).joinpath("login.sql").read_text(encoding="ascii")
-_RELATIONS: Final = files(__package__).joinpath("relations.sql").read_text(encoding="ascii")
+_PRIVILEGES: Final = files(__package__).joinpath("privileges.sql").read_text(encoding="ascii")
 CALLABLE: Final = server.read_names(__package__, "functions.txt")
 """Privileges do not cover what other functions do: wait, lock, reach files or other servers, run a text as SQL."""
-_SCHEMES: Final = ("postgresql", "postgres")
 _HARMLESS: Final = frozenset({"pg_read_all_data", "pg_monitor", "pg_read_all_stats", "pg_read_all_settings"})
 """Of the server's own roles, where nothing is closed."""
 
@@ -46,30 +40,20 @@ class PgRelation(server.CatalogRelation):
 
 
 @dataclass(frozen=True)
-class OpenNames:
-    """What statements may name of a database in which something is closed."""
+class PgPrivileges(server.Privileges[PgRelation]):
+    """What a server's catalog says of one login."""
 
-    tables: frozenset[str]
-    """Each with its schema, and without one if it is found so."""
-    columns: Mapping[str, Sequence[str]]
-    """That are open, by the name of their table."""
-    closed_columns: Mapping[str, Sequence[str]]
-    """By the name of a table of which others are open."""
-    unexplained: frozenset[str]
-    """Tables and views whose plans can show more than is open. Each with its schema, and without one."""
-    types: frozenset[str]
-    """But for rows that may hold something closed."""
-
-
-@dataclass(frozen=True)
-class Privileges(server.RelationCatalog[PgRelation]):
-    """What a server's catalog says of one login, and what the board wants of it."""
-
-    role: str
     path: tuple[str, ...]
     """Schemas of names without one, for the session that asks."""
     login: Mapping[str, Any]
-    writes: bool
+
+    @property
+    def account(self) -> str:
+        return repr(self.role)
+
+    @property
+    def is_administrator(self) -> bool:
+        return bool(self.login["is_first"])
 
     @cached_property
     def overloads(self) -> frozenset[str]:
@@ -77,32 +61,43 @@ class Privileges(server.RelationCatalog[PgRelation]):
         return CALLABLE.intersection(self.login["overloads"])
 
     @cached_property
-    def open_names(self) -> OpenNames | None:
-        """None where nothing is closed."""
-        if self.access.is_unrestricted:
-            return None
-        columns, closed_columns = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    def open_tables(self) -> frozenset[str]:
+        """Tables that statements may name: each with its schema, and without one if it is found so."""
         some = [each for each in self.relations if each.id in self.open_columns_by_id]
-        for each in some:
-            for name in each.columns:
-                (columns if name in self.open_columns_by_id[each.id] else closed_columns)[each.name].append(name)
-        tables = {each.title for each in some} | {each.name for each in some if each.schema in self.path}
-        shut = [each for each in self.relations if not self.is_open(each)]
-        whole = {each.name for each in self.relations if self.is_open(each)} - {each.name for each in shut}
-        shut_ids = {each.id for each in shut}
-        hiding = [each for each in self.relations if not self._is_explained(each, shut_ids)]
-        unexplained = frozenset(name for each in hiding for name in (each.title, each.name))
-        types = frozenset(self.login["types"]) | whole
-        return OpenNames(frozenset(tables), columns, closed_columns, unexplained, types)
+        return frozenset({each.title for each in some} | {each.name for each in some if each.schema in self.path})
 
-    def _is_explained(self, each: PgRelation, shut_ids: AbstractSet[Hashable]) -> bool:
-        """A plan shows the conditions of views and of policies, and names of what is below."""
-        is_known = self.open_columns_by_id.keys() >= {each.id, *each.sources}
-        is_narrowed = each.has_row_security or (each.kind == "v" and not shut_ids.isdisjoint(each.sources))
-        return is_known and not is_narrowed and each.kind != "f"
+    @cached_property
+    def columns_by_table(self) -> tuple[Mapping[str, Sequence[str]], Mapping[str, Sequence[str]]]:
+        """Open columns, and closed ones, by the names of tables of which something is open."""
+        opened, closed = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+        for each in self.relations:
+            for name in each.columns if each.id in self.open_columns_by_id else ():
+                (opened if name in self.open_columns_by_id[each.id] else closed)[each.name].append(name)
+        return opened, closed
 
-    def findings(self) -> tuple[DatabaseFinding, ...]:
-        return server.login_findings(repr(self.role), self._faults(), () if self.login["is_first"] else self.script())
+    @cached_property
+    def open_types(self) -> frozenset[str]:
+        """But for rows that may hold something closed."""
+        whole = {each.name for each in self.relations if self.is_open(each)}
+        return frozenset(self.login["types"]) | (whole - {each.name for each in self._shut})
+
+    @cached_property
+    def unexplained(self) -> frozenset[str]:
+        """Tables and views whose plans can show more than is open: conditions of views and policies, estimates of rows
+        that a policy hides, and names of what is below. Each with its schema, and without one."""
+        secured = {each.id for each in self.relations if each.has_row_security}
+        hiding = [each for each in self.relations if not secured.isdisjoint((each.id, *each.sources))]
+        if not self.access.is_unrestricted:
+            known, shut = self.open_columns_by_id.keys(), {each.id for each in self._shut}
+            for each in self.relations:
+                is_narrowed = each.kind == "f" or (each.kind == "v" and not shut.isdisjoint(each.sources))
+                hiding += [each] if is_narrowed or not known >= {each.id, *each.sources} else []
+        return frozenset(name for each in hiding for name in (each.title, each.name))
+
+    @cached_property
+    def _shut(self) -> Sequence[PgRelation]:
+        """Closed, or parts of it are."""
+        return [each for each in self.relations if not self.is_open(each)]
 
     def _faults(self) -> Iterator[server.LoginFault]:
         login, is_whole = self.login, self.access.is_unrestricted
@@ -117,8 +112,7 @@ class Privileges(server.RelationCatalog[PgRelation]):
         yield "has powers that a source does not need, of its own or as a member: {0}", powers, worst
         yield "owns what it asks, and so may do everything with it: {0}", login["owned"], worst
         words = "can read what the board closes, or what shows it: {0}. Name a view in `allow` if that is meant"
-        names = [name for each in self._read_too_much() for name in self.closed_names(each, each.readable)]
-        yield words, names, refused
+        yield words, [name for each in self._overread for name in self.closed_names(each, each.readable)], refused
         if not is_whole:
             yield "may call functions that read with other rights than its own: {0}", login["definers"], refused
             words = "reaches functions that read with other rights through a type, an operator or a cast: {0}"
@@ -131,10 +125,11 @@ class Privileges(server.RelationCatalog[PgRelation]):
         words = "may do more than a source does, by rights of its own or of PUBLIC: {0}"
         yield words, [*more, *login["more"]], forced
 
-    def _read_too_much(self) -> list[PgRelation]:
-        return [
-            each for each in self.relations if set(each.readable).difference(self.open_columns_by_id.get(each.id, ()))
-        ]
+    @cached_property
+    def _overread(self) -> Sequence[PgRelation]:
+        """The login can read more of them than is open."""
+        opened = self.open_columns_by_id
+        return [each for each in self.relations if set(each.readable).difference(opened.get(each.id, ()))]
 
     def _excess(self, each: PgRelation) -> tuple[str, ...]:
         if each.kind == "f":
@@ -144,7 +139,7 @@ class Privileges(server.RelationCatalog[PgRelation]):
 
     def script(self) -> Iterator[str]:
         """Takes everything from the login, and what is too much from everybody; then grants what is open."""
-        login, role = self.login, quote_name(self.role)
+        login, role, is_whole = self.login, quote_name(self.role), self.access.is_unrestricted
         schemas, database = ", ".join(map(quote_name, login["schemas"])), quote_name(login["database"])
         if not login["exists"]:
             yield f"CREATE ROLE {role} LOGIN PASSWORD '{server.NEW_LOGIN_PHRASE}'"
@@ -153,7 +148,7 @@ class Privileges(server.RelationCatalog[PgRelation]):
         for group, grantor in login["groups"]:
             by = f" GRANTED BY {quote_name(grantor)}" if grantor else ""
             yield f"REVOKE {quote_name(group)} FROM {role}{by} CASCADE"
-        grantees = {self.role: role} | ({} if self.access.is_unrestricted else {"PUBLIC": "PUBLIC"})
+        grantees = {self.role: role} | ({} if is_whole else {"PUBLIC": "PUBLIC"})
         for grantee, where in login["defaults"]:
             if grantee in grantees:
                 yield f"ALTER DEFAULT PRIVILEGES {where} REVOKE ALL ON TABLES FROM {grantees[grantee]}"
@@ -162,14 +157,13 @@ class Privileges(server.RelationCatalog[PgRelation]):
         for what in ("TABLES", "SEQUENCES", "ROUTINES"):
             yield f"REVOKE ALL ON ALL {what} IN SCHEMA {schemas} FROM {role}"
         yield f"REVOKE ALL ON SCHEMA {schemas} FROM {role}"
-        for privilege in (*login["more"], *login["system"]):
+        definers = [f"EXECUTE ON ROUTINE {function}" for function in login["definers"]]
+        for privilege in (*login["more"], *login["system"], *(() if is_whole else definers)):
             yield f"REVOKE {privilege} FROM PUBLIC, {role}"
-        for function in () if self.access.is_unrestricted else login["definers"]:
-            yield f"REVOKE EXECUTE ON ROUTINE {function} FROM PUBLIC, {role}"
-        for function in () if self.access.is_unrestricted else login["unchecked"]:
+        for function in () if is_whole else login["unchecked"]:
             yield f"ALTER ROUTINE {function} SECURITY INVOKER"
         changed = [each for each in self.relations if self._excess(each)]
-        read = self._read_too_much() + [each for each in changed if each.kind == "f"]
+        read = [*self._overread, *(each for each in changed if each.kind == "f")]
         too_much = {each.id for each in (*read, *changed)}
         for id, table, grantor, is_of_all in login["grantors"]:
             if id in too_much or not is_of_all:
@@ -179,28 +173,25 @@ class Privileges(server.RelationCatalog[PgRelation]):
             if tables:
                 yield f"REVOKE {what} ON {_list(tables)} FROM PUBLIC"
         yield f"GRANT CONNECT ON DATABASE {database} TO {role}"
-        opened = [each for each in self.relations if each.id in self.open_columns_by_id]
         # What extensions bring is open without a grant.
+        opened = [each for each in self.relations if each.id in self.open_columns_by_id]
         opened = [each for each in opened if self.access.allows_table(each.schema, each.name)]
         for schema, found in groupby(opened, lambda each: each.schema):
-            granted = list(found)
+            tables = list(found)
             yield f"GRANT USAGE ON SCHEMA {quote_name(schema)} TO {role}"
-            yield from self._grants(schema, [each for each in granted if each.kind != "f"])
-            for owner in sorted({each.owner for each in granted} - {self.role}) if self.access.is_unrestricted else ():
+            yield from self._grants(schema, [each for each in tables if each.kind != "f"])
+            for owner in sorted({each.owner for each in tables} - {self.role}) if is_whole else ():
                 begin = f"ALTER DEFAULT PRIVILEGES FOR ROLE {quote_name(owner)} IN SCHEMA {quote_name(schema)}"
                 yield f"{begin} GRANT SELECT ON TABLES TO {role}"
 
-    def _grants(self, schema: str, tables: list[PgRelation]) -> Iterator[str]:
-        role = quote_name(self.role)
-        whole = [each for each in tables if self.is_open(each)]
+    def _grants(self, schema: str, tables: Sequence[PgRelation]) -> Iterator[str]:
+        role, whole = quote_name(self.role), [each for each in tables if self.is_open(each)]
         if whole:
             yield f"GRANT SELECT ON {_list(whole)} TO {role}"
         for each in tables:
             if not self.is_open(each):
-                yield (
-                    f"GRANT SELECT ({', '.join(map(quote_name, self.open_columns_by_id[each.id]))}) ON "
-                    f"{_list([each])} TO {role}"
-                )
+                columns = ", ".join(map(quote_name, self.open_columns_by_id[each.id]))
+                yield f"GRANT SELECT ({columns}) ON {_list([each])} TO {role}"
         if self.writes and (changed := [one for one in whole if one.kind in "rp" and not self.is_triggered(one)]):
             yield f"GRANT INSERT, UPDATE, DELETE ON {_list(changed)} TO {role}"
             yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {quote_name(schema)} TO {role}"
@@ -208,15 +199,14 @@ class Privileges(server.RelationCatalog[PgRelation]):
 
 async def read_privileges(
     connection: Any, access: DatabaseAccess, role: str | None = None, *, writes: bool
-) -> Privileges:
-    """Few questions, whatever the number of tables."""
+) -> PgPrivileges:
+    """In one question, whatever the number of tables."""
     user, path = await connection.fetchrow("SELECT current_user::text, current_schemas(true)::text[]")
-    role = role or str(user)
     await connection.execute("SET LOCAL search_path = pg_catalog")
-    login = json.loads(await connection.fetchval(_LOGIN, role))
-    rows: Any = await connection.fetch(_RELATIONS, role, list(CALLABLE))
-    relations = [PgRelation(*map(_freeze, row)) for row in rows]
-    return Privileges(access, relations, role, tuple(path), login, writes)
+    login = json.loads(await connection.fetchval(_PRIVILEGES, role or str(user), list(CALLABLE)))
+    relations = [PgRelation(*map(_freeze, row)) for row in login.pop("relations")]
+    version = f"PostgreSQL {login['version']}"
+    return PgPrivileges(access, writes, role or str(user), version, relations, tuple(path), login)
 
 
 def _freeze(value: Any) -> Any:
@@ -225,53 +215,3 @@ def _freeze(value: Any) -> Any:
 
 def _list(tables: Iterable[PgRelation]) -> str:
     return ", ".join(quote_name(each.schema, each.name) for each in tables)
-
-
-async def role_script(
-    url: str, access: DatabaseAccess, admin_url: str | None, *, writes: bool, apply: bool
-) -> RoleScript:
-    """What `Engine.role_script` answers."""
-    parts = urlsplit(url)
-    options = dict(parse_qsl(parts.query))
-    role = unquote(parts.username or "") or options.get("user")
-    if admin_url is not None and not role:
-        raise SourceError(f"The URL of {place(url)} names no user. Write the login that the source uses into it.")
-    asked = url if admin_url is None else _in_database(server.administrator_url(admin_url, *_SCHEMES), url)
-    connection = await connect(asked)
-    try:
-        await connection.execute(f"BEGIN READ {'WRITE' if apply else 'ONLY'}")
-        connection.meter.room = 1 << 40
-        before = await read_privileges(connection, access, role, writes=writes)
-        if before.login["is_first"]:
-            words = "Write another user into the URL, for example pegboard_reader."
-            raise SourceError(f"The login {before.role!r} is the server's own superuser. {words}")
-        statements = tuple(before.script())
-        if apply:
-            password = unquote(parts.password or "") or options.get("password", "")
-            for statement in statements:
-                if statement.startswith("CREATE ROLE"):
-                    by_password = f" PASSWORD '{password.replace(chr(39), chr(39) * 2)}'" if password else ""
-                    statement = f"CREATE ROLE {quote_name(before.role)} LOGIN{by_password}"
-                await connection.execute(statement)
-            after = await read_privileges(connection, access, role, writes=writes)
-            for finding in after.findings():
-                if finding.severity is FindingSeverity.REFUSED:
-                    words = f"The statements did not suffice, so nothing was changed: {finding.message}"
-                    raise SourceError(f"{words} A superuser or the owner of what it names can do that.")
-            await connection.execute("COMMIT")
-        return RoleScript(before.role, statements)
-    except DRIVER_ERRORS as error:
-        is_denied = getattr(error, "sqlstate", None) == "42501"
-        fix = " A superuser or the owner can do that: write one into --admin-url." if is_denied else ""
-        raise SourceError(f"{place(asked)}: {error}. Nothing was changed.{fix}") from error
-    finally:
-        connection.terminate()
-
-
-def _in_database(admin_url: str, url: str) -> str:
-    """The administrator's URL, in the database of the source; on its server too, where it names none."""
-    admin, own = urlsplit(admin_url), urlsplit(url)
-    if admin.hostname or "host" in dict(parse_qsl(admin.query)):
-        return urlunsplit(admin._replace(path=own.path))
-    user, _, _ = admin.netloc.rpartition("@")
-    return urlunsplit(own._replace(netloc=f"{user}@{own.netloc.rpartition('@')[2]}"))

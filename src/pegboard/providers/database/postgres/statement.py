@@ -4,7 +4,7 @@ What it may read is left to the server. Nothing is asked of a server here.
 """
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from pglast.parser import ParseError, scan
 
 from pegboard.core.databases.rows import StatementFailure, StatementFault, StatementRefusal
 from pegboard.providers.database.common import NOT_EXPLAINED
-from pegboard.providers.database.postgres.privileges import CALLABLE, OpenNames
+from pegboard.providers.database.postgres.privileges import CALLABLE, PgPrivileges
 from pegboard.providers.database.server import QUERIES_ONLY, names, read_names
 
 # Its types say that anything may be missing anywhere, which the grammar knows better.
@@ -28,6 +28,7 @@ _WRITES: Final = names("insert update delete")
 _NOT_IN_QUERIES: Final = names("IntoClause LockingClause")
 _SHOWABLE_SETTINGS: Final = read_names(__package__, "settings.txt")
 """Settings that matter for a query. Others may hold paths, addresses and an application's own secrets."""
+_SETTINGS_TEXT: Final = ", ".join(sorted(_SHOWABLE_SETTINGS))
 _EXPLAIN_OPTIONS: Final = frozenset({"costs", "format", "summary", "verbose"})
 _NO_CATALOG: Final = "Use search_schemas, or information_schema.tables and information_schema.columns."
 
@@ -46,9 +47,9 @@ class PostgresStatement:
 
 
 def read_statement(
-    text: str, open_names: OpenNames | None, overloads: Container[str] = ()
+    text: str, privileges: PgPrivileges | None
 ) -> PostgresStatement | StatementRefusal | StatementFailure:
-    """The one statement of a text, if it may be run. `overloads` are names that functions of the database have too."""
+    """The one statement of a text, if it may be run. Without privileges nothing is known of its database."""
     try:
         if len(text) > MAX_WORDS and sum(word.name not in _LEAVES for word in scan(text)) > MAX_WORDS:
             return StatementRefusal("The statement is nested too deeply to be read.", "Ask in simpler statements.")
@@ -64,9 +65,7 @@ def read_statement(
         case ast.VariableShowStmt():
             if tree.name.lower() in _SHOWABLE_SETTINGS:
                 return PostgresStatement("show", text)
-            return StatementRefusal(
-                f"SHOW {tree.name} is not answered.", f"These are: {', '.join(sorted(_SHOWABLE_SETTINGS))}."
-            )
+            return StatementRefusal(f"SHOW {tree.name} is not answered.", f"These are: {_SETTINGS_TEXT}.")
         case ast.ExplainStmt():
             if strange := sorted({option.defname.lower() for option in tree.options or ()} - _EXPLAIN_OPTIONS):
                 name = strange[0].upper()
@@ -76,9 +75,11 @@ def read_statement(
                 return NOT_EXPLAINED
         case _ if kind not in {"select", *_WRITES}:
             return _no_query(type(tree).__name__)
-    tables = set[str]()
+    tables, overloads = set[str](), frozenset[str]() if privileges is None else privileges.overloads
+    # Where nothing is closed, nothing is to be kept from anyone.
+    closing = None if privileges is None or privileges.access.is_unrestricted else privileges
     for node in _nodes(tree):
-        if refusal := _refusal(node, kind, open_names):
+        if refusal := _refusal(node, kind, closing):
             return refusal
         parts = [part.sval for part in node.funcname] if isinstance(node, ast.FuncCall) else [""]
         if parts[-1] in overloads and parts[0] != "pg_catalog":
@@ -116,61 +117,47 @@ def _nodes(tree: Any) -> Iterator[Any]:
             pending += [getattr(node, label) for label in reversed(node.__slots__)]
 
 
-def _refusal(node: Any, statement: str, open_names: OpenNames | None) -> StatementRefusal | StatementFailure | None:
+def _refusal(node: Any, statement: str, closing: PgPrivileges | None) -> StatementRefusal | StatementFailure | None:
     """Why a statement of this kind may not be run that holds the node."""
     kind = type(node).__name__
     if kind in _NOT_IN_QUERIES or (kind.endswith("Stmt") and kind != "SelectStmt"):
         return _no_query(kind)
     match node:
         case ast.RangeVar():
-            return _refused_table(node.schemaname, node.relname, statement, open_names)
+            return _refused_table(node.schemaname, node.relname, statement, is_open=closing is None)
         case ast.TypeName():
-            return _refused_type(node, open_names)
+            name = node.names[-1].sval.lstrip("_")
+            if closing is not None and name not in closing.open_types:
+                return StatementFailure(f"type {name!r} does not exist or cannot be used here")
         case ast.FuncCall(funcname=[*_, ast.String(sval="current_setting")]):
             match node.args:
                 case [ast.A_Const(val=ast.String(sval=setting)), *_] if setting.lower() in _SHOWABLE_SETTINGS:
                     return None
-            why = "current_setting() is answered for a few settings alone."
-            return StatementRefusal(why, f"These: {', '.join(sorted(_SHOWABLE_SETTINGS))}.")
-        case ast.FuncCall():
-            return _refused_function(node.funcname, node.location, open_names)
-        case ast.RangeTableSample():
-            return _refused_function(node.method, node.location, open_names)
+            return StatementRefusal(
+                "current_setting() is answered for a few settings alone.", f"These: {_SETTINGS_TEXT}."
+            )
+        case ast.FuncCall() | ast.RangeTableSample():
+            parts = [part.sval for part in (node.funcname if isinstance(node, ast.FuncCall) else node.method)]
+            if parts[-1] not in CALLABLE and (closing is not None or parts[-1] not in ABOUT_TABLES):
+                written = ".".join(parts[-2:])
+                words = f"function {written}() does not exist, or does more than compute and may not be called here"
+                return StatementFailure(words, node.location, StatementFault.NO_FUNCTION, written)
     return None
 
 
-def _refused_table(
-    schema: str | None, name: str, statement: str, open_names: OpenNames | None
-) -> StatementRefusal | None:
+def _refused_table(schema: str | None, name: str, statement: str, *, is_open: bool) -> StatementRefusal | None:
     is_system = (schema or "pg_catalog").startswith("pg_") and name.startswith("pg_")
     if schema == "information_schema":
-        if statement == "explain" and open_names is not None:
+        if statement == "explain" and not is_open:
             return StatementRefusal("What is read of information_schema is not explained.", "Run the query itself.")
         is_system = name not in ABOUT_TABLES
     elif name in ABOUT_TABLES:
-        is_system &= open_names is not None
+        is_system &= not is_open
     if not is_system:
         return None
-    return StatementRefusal(
-        f"{_qualified_name(schema, name)!r} describes the server rather than the tables.", _NO_CATALOG
-    )
+    title = _qualified_name(schema, name)
+    return StatementRefusal(f"{title!r} describes the server rather than the tables.", _NO_CATALOG)
 
 
 def _qualified_name(schema: str | None, name: str) -> str:
     return name if schema is None else f"{schema}.{name}"
-
-
-def _refused_type(node: Any, open_names: OpenNames | None) -> StatementFailure | None:
-    name = node.names[-1].sval.lstrip("_")
-    if open_names is None or name in open_names.types:
-        return None
-    return StatementFailure(f"type {name!r} does not exist or cannot be used here")
-
-
-def _refused_function(parts: Any, position: int, open_names: OpenNames | None) -> StatementFailure | None:
-    name = parts[-1].sval
-    if name in CALLABLE or (open_names is None and name in ABOUT_TABLES):
-        return None
-    written = ".".join(part.sval for part in parts[-2:])
-    words = f"function {written}() does not exist, or does more than compute and may not be called here"
-    return StatementFailure(words, position, StatementFault.NO_FUNCTION, written)
