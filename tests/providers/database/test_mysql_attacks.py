@@ -152,3 +152,42 @@ async def test_no_stored_function_is_called_and_names_of_closed_routines_are_not
         assert [type(told) for told in await asked(mysql, texts, rule)] == [StatementRefusal] * len(texts)
     spaced = await asked(mysql, ["SELECT count(*) FROM orders o WHERE id IN (1, 2) AND NVL(id, 0) > 0"])
     assert [told.rows for told in spaced if isinstance(told, QueryRows)] == [((2,),)]
+
+
+@pytest.mark.behaviour("databases.mysql.only_queries", "databases.closed_columns")
+async def test_a_statement_is_cut_into_words_as_the_server_does_it_also_with_its_parameters(mysql: Shop) -> None:
+    mysql.outside("CREATE TABLE people_2024 (id int, ssn varchar(20))", "CREATE TABLE `2024` LIKE people_2024")
+    rule = access(*(f"{mysql.name}.{name}" for name in ("secret", "people.ssn", "people_2024.ssn", "2024.ssn")))
+    engine = MysqlEngine(await mysql.login(rule), rule)
+    # A comment for the server, which takes any control character for the blank behind its dashes.
+    texts = [
+        "SELECT p.id, g.ssn --{0}'\n FROM people p JOIN (SELECT '123-45-6789' AS ssn) g USING (ssn) -- '",
+        "SELECT 1 --{0}'\n, peek() -- '",
+        "SELECT '{0}'",
+    ]
+    hidden = [text.format(character) for text in texts for character in ("\x7f", "\x01", "\x1f", "\x0e")]
+    glued: list[tuple[str, list[object]]] = [
+        ("SELECT count(*) FROM people_202? JOIN (SELECT '123-45' AS ssn) g USING (ssn)", [4]),
+        (f"SELECT count(*) FROM {mysql.name}.2024 JOIN (SELECT '123-45' AS ssn) g USING (ssn)", []),
+        ("SELECT count(*) FROM people_202/**/? JOIN (SELECT '123-45' AS ssn) g USING (ssn)", [4]),
+        ("SELECT pe?k()", [1]),
+        ("SELECT ?x", [1]),
+        ("SELECT 1?", [1]),
+        ("SELECT @?", [1]),
+        ("SELECT ``.?", [1]),
+        ("SELECT 'a'?", ["b"]),
+        ("SELECT ??", [1, 2]),
+        ("SELECT '1' --?'\n, peek() -- '", [1]),
+    ]
+    fine: list[tuple[str, list[object]]] = [
+        ("SELECT ?,?, -?, 1-?, (?), 1.5, .5, 2.e1 FROM people WHERE id=? AND id<? LIMIT ?", [1, 2, -3, -4, "x", 1, 9, 1]),
+        ("SELECT 1 --\t'\n FROM people -- '\n WHERE id = ?", [1]),
+    ]
+    try:
+        held = [await engine.run(text, (), LIMITS) for text in hidden]
+        held += [await engine.run(text, values, LIMITS) for text, values in glued]
+        answered = [await engine.run(text, values, LIMITS) for text, values in fine]
+    finally:
+        mysql.outside("DROP TABLE people_2024, `2024`")
+    assert [text for text, told in zip((*hidden, *glued), held, strict=True) if isinstance(told, QueryRows)] == []
+    assert [told.rows for told in answered if isinstance(told, QueryRows)] == [((1, 2, 3, 5, "x", 1.5, 0.5, 20.0),), ((1,),)]

@@ -25,7 +25,7 @@ _TOKEN: Final = re.compile(
   | (?P<comment>\#[^\n]*|--(?=[\x00-\x20]|\Z)[^\n]*|/\*(?!!|M!)(?:[^*]|\*(?!/))*\*/)
   | (?P<string>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")
   | (?P<quoted>`(?:[^`]|``)+`)
-  | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![0-9A-Za-z_$\x80-\U0010ffff]))
+  | (?P<number>(?:(?<!\.)\d+\.?\d*|(?<![\w$`\x80-\U0010ffff])\.\d+)(?:[eE][+-]?\d+)?(?![0-9A-Za-z_$\x80-\U0010ffff]))
   | (?P<variable>@@(?i:version|version_comment|sql_mode|time_zone|system_time_zone|autocommit)(?![\w$]|\s*[.(]))
   | (?P<name>[0-9A-Za-z_$\x80-\U0010ffff]+)
   | (?P<mark>/\*|.)
@@ -69,7 +69,7 @@ def read_statement(
     words = statement.words
     if not words:
         return StatementRefusal("The text holds no statement.", QUERIES_ONLY)
-    if refusal := _unreadable(words) or _system_tables(words, database) or _unchecked_clause(words, known):
+    if refusal := _unreadable(statement) or _system_tables(words, database) or _unchecked_clause(words, known):
         return refusal
     if words[0].upper in ("EXPLAIN", "DESCRIBE", "DESC"):
         found = _read_explain(statement, access, known)
@@ -95,17 +95,28 @@ def _split(text: str) -> MysqlStatement:
     return MysqlStatement("".join(clean), tuple(words))
 
 
-def _unreadable(words: Sequence[MysqlWord]) -> StatementRefusal | None:
-    marks = {word.text for word in words if word.kind == "mark"}
-    if ";" in marks:
-        return StatementRefusal("The text holds more than one statement.", "Send one statement at a time.")
-    if "/*" in marks:
-        why = "A comment that the server would run (/*! … */), or that has no end."
-        return StatementRefusal(why, "Write the statement without it.")
-    if "@" in marks:
-        return StatementRefusal(
-            "Variables (@name, @@name) keep and show the state of a session.", "Bind parameters with ?."
-        )
+_REFUSED_MARKS: Final = {
+    ";": StatementRefusal("The text holds more than one statement.", "Send one statement at a time."),
+    "/*": StatementRefusal(
+        "A comment that the server would run (/*! … */), or that has no end.", "Write the statement without it."
+    ),
+    "@": StatementRefusal("Variables (@name, @@name) keep and show the state of a session.", "Bind parameters with ?."),
+}
+_CONTROL_CHARACTER: Final = re.compile(r"[\x01-\x08\x0e-\x1f\x7f]")
+_PART_OF_WORD: Final = re.compile(r"""[\w$'"`.@?\\\x80-\U0010ffff]""")
+
+
+def _unreadable(statement: MysqlStatement) -> StatementRefusal | None:
+    text = statement.text
+    if _CONTROL_CHARACTER.search(text):
+        # Behind two dashes the servers take one for a blank, so that a comment begins.
+        return StatementRefusal("The statement holds a control character.", "Bind it as a part of a parameter.")
+    for word in statement.words:
+        if word.text in _REFUSED_MARKS:
+            return _REFUSED_MARKS[word.text]
+        if word.text == "?" and _PART_OF_WORD.search(text[max(0, word.start - 1) : word.start + 2].replace("?", "", 1)):
+            # With its value it would be another word than the one that is judged.
+            return StatementRefusal("A parameter is a part of a word.", "Write blanks around ?, and bind whole values.")
     return None
 
 
