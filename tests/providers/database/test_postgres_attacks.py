@@ -1,15 +1,18 @@
 """What a PostgreSQL source withstands, by the state of the database afterwards and not by the refusal alone."""
 
+import secrets
 from dataclasses import replace
 
 import anyio
 import pytest
 from tests.providers.database.corpus import corpus, held
 from tests.providers.database.postgres_attacks import BENIGN, FUNCTIONS, OPEN, ROADS, WRITES
-from tests.providers.database.postgres_shop import SHUT, Shop
+from tests.providers.database.postgres_shop import SHUT, Shop, access, make_shop
 
 from pegboard.core.databases.rows import QueryAnswer, QueryRows, StatementFailure, StatementFault, StatementRefusal
 from pegboard.core.model.databases import FULL_ACCESS, DatabaseAccess, QueryLimits
+from pegboard.providers.database.common import NEEDS_WRITE
+from pegboard.providers.database.postgres import engine as postgres
 from pegboard.providers.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -233,13 +236,15 @@ async def test_a_plan_is_answered_unless_it_names_something_closed(shop: Shop) -
     # As it is while the view is named in `allow`, or before the next check.
     await shop.outside("GRANT SELECT ON secrets_counted TO PUBLIC")
     try:
-        fine, other, *refused = await asked(shop, list(lines), SHUT)
+        fine, other, absent, *refused = await asked(shop, list(lines), SHUT)
     finally:
         await shop.outside("DROP VIEW secrets_counted")
     assert isinstance(fine, QueryRows)
     assert isinstance(other, QueryRows)
+    words = 'relation "secrets_counted" does not exist (or cannot be read)'
+    assert absent == StatementFailure(words, 34, StatementFault.NO_TABLE, "secrets_counted")
     assert [told.fix for told in refused if isinstance(told, StatementRefusal)] == [
-        *["Run the query itself."] * 2,
+        "Run the query itself.",
         "Leave ANALYZE out.",
         "Give EXPLAIN a SELECT.",
     ]
@@ -255,3 +260,109 @@ async def test_a_superuser_that_its_operator_insists_on_only_reads(shop: Shop) -
         await forced.aclose()
     assert [isinstance(told, QueryRows) for told in answers] == [True, *[False] * (len(answers) - 1)]
     assert await shop.state() == before
+
+
+FOUND = """
+CREATE TABLE "Ärzte" (id int); CREATE TABLE straße (id int, "Öffnung" text); CREATE TABLE noted (id serial, word text);
+CREATE TABLE kept (id serial PRIMARY KEY); CREATE TABLE kept_for (id int REFERENCES kept);
+CREATE TABLE policed (id int, holder text); ALTER TABLE policed ENABLE ROW LEVEL SECURITY;
+CREATE POLICY mine ON policed USING (holder = 'me');
+GRANT SELECT ON ALL SEQUENCES IN SCHEMA public TO PUBLIC
+"""
+
+
+@pytest.mark.behaviour("databases.withheld", "databases.closed_columns", "databases.explained")
+async def test_what_the_server_does_not_check_tells_nothing_of_what_is_closed(postgres_server: str) -> None:
+    own = await make_shop(postgres_server, f"found{secrets.token_hex(4)}")
+    await own.outside_all(FOUND)
+    rule = access("public.secret", "people.ssn", "public.Ärzte", "straße.Öffnung", "public.kept", "public.staf")
+    engine = PostgresEngine(await own.login("found", rule, writes=True), rule, writes=True)
+    # The server checks no privileges for parts that need not run, and makes only ASCII letters small.
+    roads = [
+        "WITH q AS (SELECT word FROM {0}) SELECT 1",
+        "WITH {0} AS (SELECT word FROM {0}) SELECT 1",
+        "SELECT CASE WHEN true THEN 1 ELSE (SELECT id FROM {0} LIMIT 1) END",
+        "SELECT 1 WHERE true OR EXISTS (SELECT FROM {0} WHERE word = 'x')",
+        "EXPLAIN WITH q AS (SELECT * FROM {0}) SELECT 1",
+        "SELECT last_value FROM {0}_id_seq",
+        "WITH q AS (SELECT {1} FROM people) SELECT 1",
+        "SELECT (o).pg_typeof FROM orders o UNION SELECT '{0}'",
+        "SELECT o.pg_typeof::text FROM orders o",
+        "SELECT * FROM {2}",
+        "SELECT {3} FROM straße",
+    ]
+    there, nowhere = ("secret", "ssn", "Ärzte", "Öffnung"), ("zecret", "sns", "Ötzte", "Öffnunk")
+    fine = [
+        "WITH total AS (SELECT sum(total) AS a FROM orders) SELECT a FROM total, people LIMIT 1",
+        "WITH note AS (SELECT 1 AS a) SELECT note FROM orders, note LIMIT 1",
+        "WITH secret AS (SELECT 1 AS secret) SELECT secret FROM secret",
+        "SELECT count(*) AS ssn, date '2020-01-01', to_tsvector('english'::regconfig, 'a') FROM people ORDER BY ssn",
+    ]
+    about_others = ["SELECT * FROM information_schema.referential_constraints", "SELECT * FROM noted_id_seq"]
+    try:
+        findings = (await engine.check()).findings
+        answers = {
+            name: [await engine.run(road.format(*name), (), LIMITS) for road in roads] for name in (there, nowhere)
+        }
+        answered = [await engine.run(text, (), LIMITS) for text in (*fine, "INSERT INTO noted (word) VALUES ('x')")]
+        refused = [await engine.run(text, (), LIMITS) for text in about_others]
+        names = await engine.run("SELECT sequence_name FROM information_schema.sequences", (), LIMITS)
+    finally:
+        await engine.aclose()
+    plain = PostgresEngine(await own.login("plain", access()), access())
+    plan = await plain.run("EXPLAIN SELECT id FROM policed WHERE holder = 'you'", (), LIMITS)
+    await plain.aclose()
+    shown = [repr(told) for told in answers[there]]
+    for name, other in zip(there, nowhere, strict=True):
+        shown = [text.replace(name, other) for text in shown]
+    assert shown == [repr(told) for told in answers[nowhere]]
+    assert [told for told in answers[there] if isinstance(told, QueryRows)] == []
+    assert [type(told) for told in answered] == [*[QueryRows] * 4, StatementRefusal]
+    assert answered[4] == NEEDS_WRITE
+    assert [told for told in refused if isinstance(told, QueryRows)] == []
+    assert isinstance(names, QueryRows)
+    assert names.rows == (("noted_id_seq",),)
+    assert [each.message for each in findings] == [
+        "The pattern 'public.staf' of deny fits no table and no column. Check how it is spelt."
+    ]
+    # A policy hides rows that an estimate would count, also where nothing is closed.
+    assert isinstance(plan, StatementRefusal)
+
+
+@pytest.mark.behaviour("databases.capped")
+async def test_arrays_are_capped_before_the_gateway_waits_for_them_and_names_are_made_unique_in_time(
+    shop: Shop,
+) -> None:
+    texts = [
+        "SELECT array_agg(x) FROM generate_series(1, 4000000) x",
+        "SELECT array_agg(x) FROM generate_series(1, 900) x",
+    ]
+    engine = PostgresEngine(shop.reader, FULL_ACCESS)
+    many, few = [await engine.run(text, (), QueryLimits(seconds=60)) for text in texts]
+    await engine.aclose()
+    assert many == StatementFailure("A row of the answer is larger than 4 MB.", None, StatementFault.MEMORY)
+    assert isinstance(few, QueryRows)
+    assert len(str(few.rows[0][0])) > 1900
+
+
+@pytest.mark.behaviour("databases.cancel_reaches_the_server")
+async def test_a_source_whose_statements_do_not_stop_begins_no_more_of_them(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "_GRACE_S", 0.5)
+    engine = PostgresEngine(shop.reader, FULL_ACCESS)
+    endless = "SELECT strpos(repeat('a', 400000), 'b' || repeat('a', 200000))"
+    try:
+        stuck = [await engine.run(endless, (), QueryLimits(seconds=0.5)) for _ in range(2)]
+        again = PostgresEngine(shop.reader, FULL_ACCESS)
+        refused = await again.run("SELECT 1", (), LIMITS)
+        await again.aclose()
+        with anyio.fail_after(100):
+            while not isinstance(ended := await engine.run("SELECT 1", (), LIMITS), QueryRows):
+                await shop.outside("SELECT pg_sleep(0.2)")
+    finally:
+        await engine.aclose()
+    assert [each.fault for each in stuck if isinstance(each, StatementFailure)] == [StatementFault.TIME] * 2
+    assert isinstance(refused, StatementFailure)
+    assert "the server does not stop" in refused.message
+    assert isinstance(ended, QueryRows)

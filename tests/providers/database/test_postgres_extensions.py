@@ -6,7 +6,7 @@ import pytest
 from tests.providers.database.postgres_extensions import BENIGN, BENIGN_VECTOR, HAND, LIMITS, ExtendedShop
 from tests.servers.debian_postgres import debian_postgres
 
-from pegboard.core.databases.rows import QueryRows
+from pegboard.core.databases.rows import FindingSeverity, QueryRows
 from pegboard.providers.database.postgres.engine import PostgresEngine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -17,7 +17,9 @@ async def assert_closed(shop: ExtendedShop, calls: Sequence[str], benign: Sequen
     before = await shop.state()
     engine = PostgresEngine(shop.url, shop.rule)
     try:
-        assert (await engine.check()).findings == ()
+        # A pattern may name what only some extensions bring.
+        findings = (await engine.check()).findings
+        assert [each for each in findings if each.severity is not FindingSeverity.WARNING] == []
         answers = {text: await engine.run(text, (), LIMITS) for text in benign}
     finally:
         await engine.aclose()

@@ -41,7 +41,7 @@ class Case:
     reads: str = "orders, customers"
 
 
-NOTHING = access("public.nothing_here")
+NOTHING = access("public.kinds")
 DEFINER = (
     "CREATE FUNCTION definer(text, mood) RETURNS text LANGUAGE sql SECURITY DEFINER AS 'SELECT max(word) FROM "
     "public.secret'; REVOKE ALL ON FUNCTION definer FROM PUBLIC"
@@ -256,6 +256,15 @@ CASES = {
         FORCED,
         "ALL ON parameter archive_command",
     ),
+    "opens files of the server as rasters": Case(
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET postgis.enable_outdb_rasters = on', current_database()); "
+        "END $$",
+        NOTHING,
+        REFUSED,
+        "files of the server, by postgis.enable_outdb_rasters",
+        'ALTER ROLE "{0}" SET postgis.enable_outdb_rasters = off',
+        undone="DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET ALL', current_database()); END $$",
+    ),
     "creates databases": Case("ALTER ROLE {0} CREATEDB", FULL_ACCESS, FORCED, "CREATEDB", "NOCREATEDB"),
     "has passed on a role": Case(
         "CREATE ROLE {0}_near; CREATE ROLE {0}_next; GRANT SELECT ON secret TO {0}_near; "
@@ -276,6 +285,49 @@ CASES = {
         "what shows it: public.secret",
         "SET ROLE {0}_next; REVOKE ALL ON public.secret FROM PUBLIC; RESET ROLE",
         undone="REVOKE ALL ON secret FROM {0}_next CASCADE; DROP OWNED BY {0}_next; DROP ROLE {0}_near, {0}_next",
+    ),
+    "passed on what it was granted": Case(
+        "CREATE ROLE {0}_next; GRANT SELECT ON secret TO {0} WITH GRANT OPTION; SET ROLE {0}; "
+        "GRANT SELECT ON secret TO {0}_next, PUBLIC; RESET ROLE",
+        access("public.secret"),
+        REFUSED,
+        "or what shows it: public.secret",
+        'REVOKE ALL ON ALL TABLES IN SCHEMA "hr", "public" FROM "{0}" CASCADE',
+        undone="DROP OWNED BY {0}_next; DROP ROLE {0}_next",
+    ),
+    "was granted a column by another": Case(
+        "CREATE ROLE {0}_next; GRANT USAGE ON SCHEMA public TO {0}_next; GRANT SELECT (ssn) ON people TO {0}_next WITH "
+        "GRANT OPTION; SET ROLE {0}_next; GRANT SELECT (ssn) ON people TO {0}, PUBLIC; RESET ROLE",
+        access("people.ssn"),
+        REFUSED,
+        "or what shows it: public.people.ssn.",
+        "SET ROLE {0}_next; REVOKE ALL (ssn) ON public.people FROM PUBLIC; RESET ROLE",
+        undone="DROP OWNED BY {0}_next; DROP ROLE {0}_next",
+        reads="orders",
+    ),
+    "reads a system table beside all data": Case(
+        "GRANT pg_read_all_data TO {0}; GRANT SELECT (stavalues1) ON pg_statistic TO {0}",
+        access("public.secret"),
+        REFUSED,
+        "SELECT ON pg_statistic",
+        'REVOKE SELECT ON pg_statistic FROM PUBLIC, "{0}" CASCADE',
+    ),
+    "reads a sequence of a closed table": Case(
+        "CREATE TABLE numbered (id serial); GRANT SELECT ON numbered_id_seq TO PUBLIC",
+        access("numbered"),
+        REFUSED,
+        "no open table takes values from: SELECT ON public.numbered_id_seq.",
+        "REVOKE ALL ON SEQUENCE public.numbered_id_seq FROM PUBLIC",
+        undone="DROP TABLE numbered",
+    ),
+    "reads what an extension shows of the catalog": Case(
+        "CREATE VIEW brought AS SELECT relname FROM pg_class; GRANT SELECT ON brought TO PUBLIC; "
+        "ALTER EXTENSION plpgsql ADD VIEW brought",
+        NOTHING,
+        REFUSED,
+        "or what shows it: public.brought.",
+        'REVOKE SELECT ON "public"."brought" FROM PUBLIC',
+        undone="ALTER EXTENSION plpgsql DROP VIEW brought; DROP VIEW brought",
     ),
     "owns a closed table": Case(
         "CREATE TABLE mine (id int); ALTER TABLE mine OWNER TO {0}",
@@ -309,8 +361,8 @@ CASES = {
     "changes what is closed": Case(
         "GRANT INSERT ON secret TO {0}",
         access("public.secret"),
-        FORCED,
-        "INSERT ON public.secret",
+        REFUSED,
+        "may change what the board closes: INSERT ON public.secret.",
         writes=True,
     ),
     "reads another server": Case(
@@ -433,7 +485,7 @@ async def test_a_login_that_reads_too_much_is_repaired_and_the_password_is_shown
     await _run(own, f"GRANT SELECT ON secret TO {script.role}; GRANT CREATE ON SCHEMA public TO {script.role}")
     assert [each.severity for each in (await checked(url, rule)).findings] == [REFUSED, FORCED]
     fixed = await manager.role_script(own.admin, apply=True)
-    assert fixed.statements[0] == f'REVOKE ALL ON ALL TABLES IN SCHEMA "hr", "public" FROM "{script.role}"'
+    assert fixed.statements[0] == f'REVOKE ALL ON ALL TABLES IN SCHEMA "hr", "public" FROM "{script.role}" CASCADE'
     assert (await checked(url, rule)).findings == ()
     # Without a host and a database, the administrator is one of the source's own.
     assert (await manager.role_script("postgresql://postgres@")).statements[0] == fixed.statements[0]

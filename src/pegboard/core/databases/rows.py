@@ -6,6 +6,7 @@ single value.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
@@ -395,12 +396,12 @@ class RowCollector:
 def unique_names(names: Iterable[str]) -> tuple[str, ...]:
     """Each name once, and none empty: `id, id` are `id` and `id_2`, unless another column has that name."""
     given = [valid_text(name) or f"column_{number}" for number, name in enumerate(names, 1)]
-    used: dict[str, None] = {}
+    taken, used, numbers = {*given}, dict[str, None](), Counter[str]()
     for name in given:
-        candidate, number = name, 1
-        while candidate in used or (number > 1 and candidate in given):
-            number += 1
-            candidate = f"{name}_{number}"
+        candidate = name
+        while candidate in used or (candidate != name and candidate in taken):
+            numbers[name] += 1
+            candidate = f"{name}_{numbers[name] + 1}"
         used[candidate] = None
     return tuple(used)
 

@@ -200,7 +200,7 @@ def open_columns(relations: Iterable[CatalogRelation], access: DatabaseAccess) -
                 shut |= more
             opened[id] = tuple(name for name in each.columns if name not in shut)
     kept = {id: opened[id] for id in named if id in opened}
-    derived = [each for each in known.values() if each.is_derived and not each.is_of_extension]
+    derived = [each for each in known.values() if each.is_derived]
     size = -1
     while size != (size := len(opened)):
         whole = {id for id, each in known.items() if each.is_whole(opened)}
@@ -256,10 +256,15 @@ class Privileges(ABC, Generic[R]):
         """The first has the script, which ends them all."""
         found = [(words.format(first_names(names)), severity) for words, names, severity in self._faults() if names]
         scripts = [() if self.is_administrator else tuple(self.script()), *[()] * len(found)]
-        return tuple(
+        faults = (
             DatabaseFinding(f"The login {self.account} {words}.", severity, statements)
             for (words, severity), statements in zip(found, scripts, strict=False)
         )
+        return (*faults, *map(DatabaseFinding, self.warnings()))
+
+    def warnings(self) -> Iterable[str]:
+        """What an operator should know besides."""
+        return ()
 
     def refusal(self) -> str:
         """The first finding that nothing overrides."""

@@ -112,6 +112,7 @@ class _Job:
             if error.args[:1] != (_NO_THREAD,):  # it ended meanwhile
                 log.warning("%s: a statement could not be stopped: %s", self.address.title, error)
         if not self.end_event.wait(_GRACE_S):
+            log.error("%s: thread %d does not stop its statement.", self.address.title, self.connection.thread_id())
             self.connection.abort()
             self.end_event.wait(_GRACE_S)
 
@@ -157,6 +158,7 @@ class MysqlEngine(server.ServerEngine[MysqlPrivileges]):
                     words = "nothing is taken from it. Write another login into the URL of the source, for example "
                     raise SourceError(f"{known.account} administers the server: {words}pegboard_reader.")
                 create, statements = f"CREATE USER IF NOT EXISTS {known.account} IDENTIFIED BY ", [*known.script()]
+                connection.commit()
                 for statement in (create + connection.escape(own.password), *statements) if apply else ():
                     connection.query(statement)
             if apply:

@@ -52,8 +52,10 @@ WHERE d.User = ''
 """They end what a server lets everyone do without showing it as a grant, which REVOKE does not."""
 _NO_SUCH_GRANT: Final = 1141
 _GENERATED_COLUMN: Final = re.compile(r"\b(VIRTUAL|STORED|PERSISTENT)\b", re.IGNORECASE)
-_ROWS_ELSEWHERE: Final = server.names("MRG_MYISAM FEDERATED CONNECT SPIDER")
-"""Storage engines whose rows lie in other tables."""
+_OWN_ROWS: Final = server.names(
+    "ARCHIVE ARIA BLACKHOLE COLUMNSTORE CSV INNODB MEMORY MYISAM NDBCLUSTER ROCKSDB SEQUENCE TOKUDB"
+)
+"""Storage engines that keep the rows of a table themselves. Those of others may lie in other tables."""
 _WRITES: Final = ("INSERT", "UPDATE", "DELETE")
 _ADMIN: Final = frozenset({"ALL PRIVILEGES", "SUPER", "CREATE USER", "GRANT OPTION"})
 """On the whole server: a login that others depend on, from which nothing is to be revoked."""
@@ -135,7 +137,8 @@ def _relations(ask: Ask, grants: Iterable[MysqlGrant]) -> Iterator[server.Catalo
     triggered = {*ask(_TRIGGERS)}
     for schema, name, kind in sorted(ask(_TABLES)):
         id = (schema, name)
-        is_view, is_elsewhere = kind.upper() == "VIEW", kind.upper() in _ROWS_ELSEWHERE or schema in _SYSTEM
+        is_view = kind.upper() == "VIEW"
+        is_elsewhere = schema in _SYSTEM or not (is_view or kind.upper() in _OWN_ROWS)
         sources = views.get(id, _UNKNOWN) if is_view and not is_elsewhere else _UNKNOWN if is_elsewhere else ()
         # Which columns a generated one is computed from is not looked at.
         computed = tuple(product(generated[id], columns[id]))
@@ -251,6 +254,8 @@ def read_privileges(
 ) -> MysqlPrivileges:
     """Of the login that asks, or of another as an administrator sees it; that one need not exist yet."""
     ask(_QUOTED_GRANTS)
+    # Views look otherwise in one that writes.
+    ask("START TRANSACTION READ ONLY")
     ((version, asking),) = ask("SELECT VERSION(), CURRENT_USER()")
     number, _, product = str(version).partition("-")
     title = f"{'MariaDB' if 'MariaDB' in product else 'MySQL'} {number}"

@@ -24,9 +24,10 @@ _TOKEN: Final = re.compile(
     (?P<blank>[\x00-\x20]+)
   | (?P<comment>\#[^\n]*|--(?=[\x00-\x20]|\Z)[^\n]*|/\*(?!!|M!)(?:[^*]|\*(?!/))*\*/)
   | (?P<string>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")
-  | (?P<quoted>`(?:[^`]|``)+`)
+  | (?P<quoted>`(?:[^`]|``)*`)
   | (?P<number>(?:(?<!\.)\d+\.?\d*|(?<![\w$`\x80-\U0010ffff])\.\d+)(?:[eE][+-]?\d+)?(?![0-9A-Za-z_$\x80-\U0010ffff]))
   | (?P<variable>@@(?i:version|version_comment|sql_mode|time_zone|system_time_zone|autocommit)(?![\w$]|\s*[.(]))
+  | (?P<null>\\N(?![\w$\x80-\U0010ffff]))
   | (?P<name>[0-9A-Za-z_$\x80-\U0010ffff]+)
   | (?P<mark>/\*|.)
     """,
@@ -37,7 +38,7 @@ _TOKEN: Final = re.compile(
 @dataclass(frozen=True)
 class MysqlWord:
     kind: str
-    """name, quoted, string, number, variable or mark."""
+    """name, quoted, string, number, variable, null or mark."""
     text: str
     start: int
 
@@ -99,6 +100,12 @@ _REFUSED_MARKS: Final = {
     ";": StatementRefusal("The text holds more than one statement.", "Send one statement at a time."),
     "/*": StatementRefusal(
         "A comment that the server would run (/*! … */), or that has no end.", "Write the statement without it."
+    ),
+    **dict.fromkeys(
+        "'\"`\\",
+        StatementRefusal(
+            "The statement holds a quotation mark that has no end, or a backslash.", "Write it in a string."
+        ),
     ),
     "@": StatementRefusal("Variables (@name, @@name) keep and show the state of a session.", "Bind parameters with ?."),
 }

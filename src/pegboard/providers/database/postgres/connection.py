@@ -18,6 +18,8 @@ from pegboard.providers.database.server import names, unreachable, values_in_ord
 CONNECT_TIMEOUT_S: Final = 10.0
 MAX_BATCH_BYTES: Final = 32 * 2**20
 """In answer to one request for rows. A server sends a value of a gigabyte if it is asked for one."""
+MAX_LIST_BYTES: Final = 4 * 2**20
+"""Where columns hold arrays, which the driver takes apart while everything else waits."""
 DRIVER_ERRORS: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
 
 _SETTINGS: Final = {

@@ -1,11 +1,14 @@
 """PostgreSQL as a source: one statement in a transaction of its own, stopped with its caller; answers to failures."""
 
+import logging
 import re
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from importlib.resources import files
+from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
@@ -23,13 +26,14 @@ from pegboard.core.databases.rows import (
     StatementRefusal,
 )
 from pegboard.core.databases.schema import DatabaseSchema
-from pegboard.core.model.databases import Dialect, QueryLimits
+from pegboard.core.model.databases import DatabaseAccess, Dialect, QueryLimits
 from pegboard.ports.databases import Parameters, RoleScript, SourceError
 from pegboard.providers.database import server
 from pegboard.providers.database.common import ACCESS_DENIED, NEEDS_WRITE, schema_of_rows
 from pegboard.providers.database.postgres.connection import (
     DRIVER_ERRORS,
     MAX_BATCH_BYTES,
+    MAX_LIST_BYTES,
     MeteredPostgresConnection,
     bind,
     connect,
@@ -42,6 +46,8 @@ from pegboard.providers.database.postgres.statement import PostgresStatement, re
 _MAX_CONNECTIONS: Final = 8
 _GRACE_S: Final = 5.0
 """For a server to take a cancel and a rollback; after them the connection is cut."""
+_MAX_LOST: Final = 2
+_RUNNING: Final = "SELECT pid FROM pg_catalog.pg_stat_activity WHERE pid = ANY ($1)"
 _CATALOG_LIMITS: Final = QueryLimits(seconds=server.CATALOG_TIMEOUT_S)
 
 _OPEN, *_LISTS, _KEYS, _STAMP = files(__package__).joinpath("schema.sql").read_text(encoding="ascii").split(";")
@@ -62,12 +68,26 @@ _UNCLEAR_STATES: Final = frozenset({_DENIED_STATE, "42704", "3F000"})
 """Something that is closed, or a type or schema that does not exist."""
 _ROW_STATES: Final = frozenset({"42601", "42804", "42P10"})
 """These may count the columns of a row, or tell their types."""
+_IN_SMALL_LETTERS: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
+"""Others stay as they are, also in names without quotes."""
+_MAX_NAME_BYTES: Final = 63
 _ABSENT: Final = re.compile(r"pegboard_absent_(\d+)_")
+
+
+_LOST: Final = defaultdict[str, set[int]](set)
+"""By where they are, processes of servers that did not stop: some functions never look whether they should. An engine
+that is opened anew knows of them."""
+
+log = logging.getLogger(__name__)
 
 
 class PostgresEngine(server.ServerEngine[PgPrivileges]):
     dialect: Final = Dialect.POSTGRESQL
     _pool: asyncpg.Pool | None = None
+
+    def __init__(self, url: str, access: DatabaseAccess, *, writes: bool = False) -> None:
+        super().__init__(url, access, writes=writes)
+        self._lost = _LOST[place(url)]
 
     async def schema(self) -> DatabaseSchema:
         default, (tables, columns, keys) = await self._ask_catalog(_TABLES, _COLUMNS, _KEYS)
@@ -139,7 +159,18 @@ class PostgresEngine(server.ServerEngine[PgPrivileges]):
             return server.writes_refused(read.kind)
         if read.kind == "explain" and self._privileges is None:
             self._privileges = await self._read_privileges()
-        known, state = self._privileges, ""
+        state, other, known = "", "", self._privileges
+        names: Sequence[str] = ()
+        if known is not None and not self._access.is_unrestricted:
+            # What the server says of names that nothing has is what it would say if what is closed were absent. It
+            # checks no privileges for parts of a statement that need not run.
+            text, names, growth = rename_closed(read, known)
+            if names and (error := await self._prepare_error(text)) is not None:
+                other = error.sqlstate or ""
+                if other in _ABSENT_STATES:
+                    return discreet_failure(
+                        _as_written(server_failure(error, hints=False), names, growth), other, read, known
+                    )
         async with self._connection(limits, writes=read.writes and write) as connection:
             try:
                 answer = await _execute(connection, read, parameters, limits, write=write)
@@ -154,33 +185,22 @@ class PostgresEngine(server.ServerEngine[PgPrivileges]):
                 state = getattr(error, "sqlstate", None) or ""
                 answer = server_failure(error, hints=self._access.is_unrestricted)
         if isinstance(answer, StatementFailure):
-            if known is not None and not self._access.is_unrestricted:
-                return await self._discreet_failure(answer, state, read, known)
-            return StatementFailure(ACCESS_DENIED) if state == _DENIED_STATE and read.writes else answer
-        if read.kind == "explain" and known is not None and not known.unexplained.isdisjoint(read.tables):
+            if known is None or self._access.is_unrestricted:
+                return StatementFailure(ACCESS_DENIED) if state == _DENIED_STATE and read.writes else answer
+            if names and state.startswith("42") and state != other:
+                state = _DENIED_STATE
+            return discreet_failure(answer, state, read, known)
+        if read.kind == "explain" and known is not None and not known.unexplained_tables.isdisjoint(read.tables):
             return StatementRefusal("The plan of this statement can show what is closed.", "Run the query itself.")
         return answer
 
-    async def _discreet_failure(
-        self, failed: StatementFailure, state: str, read: PostgresStatement, known: PgPrivileges
-    ) -> StatementFailure:
-        """What the server says where something is closed depends on it; so it is asked what it says of names that
-        nothing has."""
-        if failed.fault is StatementFault.UNAVAILABLE:
-            return failed
-        text, names, growth = rename_closed(read, known)
-        other = ""
-        if names:
-            async with self._connection() as connection:
-                try:
-                    await connection.prepare(text, name="")
-                except asyncpg.PostgresError as error:
-                    other = error.sqlstate or ""
-                    if other in _ABSENT_STATES:
-                        failed, state = _as_written(server_failure(error, hints=False), names, growth), other
-            if state.startswith("42") and state != other:
-                state = _DENIED_STATE
-        return discreet_failure(failed, state, read, known)
+    async def _prepare_error(self, text: str) -> asyncpg.PostgresError | None:
+        async with self._connection() as connection:
+            try:
+                await connection.prepare(text, name="")
+            except asyncpg.PostgresError as error:
+                return error
+        return None
 
     @asynccontextmanager
     async def _connection(
@@ -192,23 +212,33 @@ class PostgresEngine(server.ServerEngine[PgPrivileges]):
             # Not before, because it belongs to the loop that is running then.
             kinds = {"connect": connect, "connection_class": MeteredPostgresConnection}
             self._pool = asyncpg.create_pool(self._url, min_size=0, max_size=_MAX_CONNECTIONS, **kinds)
-        connection = None
+        connection, pid = None, 0
         try:
             connection = await (await self._pool).acquire()
-            connection.meter.room = 1 << 40
+            connection.meter.room, pid = 1 << 40, connection.get_server_pid()
             await connection.execute(_begin(connection, limits, writes=writes))
+            if self._lost:
+                running = {pid for (pid,) in await connection.fetch(_RUNNING, [*self._lost])}
+                self._lost.intersection_update(running)
+            if len(self._lost) >= _MAX_LOST:
+                words = "Statements were given up that the server does not stop. Its operator finds them in the log."
+                raise SourceError(f"{place(self._url)}: {words}")
             yield connection
         except DRIVER_ERRORS as error:
             raise SourceError(f"{place(self._url)}: {error}") from error
         finally:
             if connection is not None:
                 # Also when cancelled: the server is to have stopped before anyone goes on.
-                with anyio.CancelScope(shield=True), suppress(*DRIVER_ERRORS, TimeoutError):
+                with anyio.CancelScope(shield=True), suppress(*DRIVER_ERRORS):
                     try:
-                        if connection.is_in_transaction():
-                            await connection.execute("ROLLBACK", timeout=_GRACE_S)
-                    finally:
-                        await self._pool.release(connection, timeout=_GRACE_S)
+                        try:
+                            if connection.is_in_transaction():
+                                await connection.execute("ROLLBACK", timeout=_GRACE_S)
+                        finally:
+                            await self._pool.release(connection, timeout=_GRACE_S)
+                    except TimeoutError:
+                        self._lost.add(pid)
+                        log.error("%s: process %d does not stop its statement. End it there.", place(self._url), pid)
 
 
 def _in_database(admin_url: str, url: str) -> str:
@@ -251,7 +281,8 @@ async def _execute(
     attributes = prepared.get_attributes()
     types = [type_name(one.type) for one in attributes]
     collector, affected = RowCollector(limits), None
-    meter.room = MAX_BATCH_BYTES
+    has_lists = any(type.endswith("[]") for type in types)
+    meter.room = room = MAX_LIST_BYTES if has_lists else MAX_BATCH_BYTES
     try:
         if statement.writes:
             collector.add(await prepared.fetch(*arguments))
@@ -262,15 +293,16 @@ async def _execute(
         else:
             cursor = await prepared.cursor(*arguments)
             while wanted := collector.next_fetch:
-                meter.room = MAX_BATCH_BYTES
+                meter.room, wanted = room, max(1, wanted // 4) if has_lists else wanted
                 rows = await cursor.fetch(wanted)
-                if not collector.add(rows) or len(rows) < wanted:
+                is_kept = await anyio.to_thread.run_sync(collector.add, rows) if has_lists else collector.add(rows)
+                if not is_kept or len(rows) < wanted:
                     break
     except DRIVER_ERRORS:
         if not meter.is_overrun:
             raise
         if not collector.rows:
-            return server.too_large(MAX_BATCH_BYTES)
+            return server.too_large(room)
     answer = collector.to_rows((one.name for one in attributes), types, time.monotonic() - begun, affected)
     if meter.is_overrun:
         return replace(
@@ -301,7 +333,10 @@ def rename_closed(
 ) -> tuple[str, Sequence[str], Sequence[tuple[int, int]]]:
     """A statement with names that nothing has in place of closed ones, and of tables that do not exist; the names that
     were replaced, in the order of the numbers in the others; where each was, and how much longer the other is."""
-    text, tables = statement.text, statement.tables - known.open_tables
+    text, tables = (
+        statement.text,
+        statement.tables - known.open_tables - (statement.named_queries - known.closed_tables),
+    )
     opened, closed_columns = known.columns_by_table
     tokens = [token for token in scan(text) if not token.name.endswith("COMMENT")]
     words = [_word(text[token.start : token.end + 1]) for token in tokens]
@@ -335,7 +370,8 @@ def _as_written(failed: StatementFailure, names: Sequence[str], growth: Iterable
 
 def _word(token: str) -> str:
     """A name as the server knows it, unless it is written in escapes. No other token is like one."""
-    return token[1:-1].replace('""', '"') if token.startswith('"') else token.lower()
+    name = token[1:-1].replace('""', '"') if token.startswith('"') else token.translate(_IN_SMALL_LETTERS)
+    return name.encode()[:_MAX_NAME_BYTES].decode(errors="ignore")
 
 
 def _columns(words: Iterable[str], tables: Mapping[str, Iterable[str]]) -> set[str]:

@@ -21,6 +21,7 @@ from pegboard.providers.database.common import quote_name
 _PRIVILEGES: Final = files(__package__).joinpath("privileges.sql").read_text(encoding="ascii")
 CALLABLE: Final = server.read_names(__package__, "functions.txt")
 """Privileges do not cover what other functions do: wait, lock, reach files or other servers, run a text as SQL."""
+_EXTENSIONS: Final = server.read_names(__package__, "extensions.txt")
 _HARMLESS: Final = frozenset({"pg_read_all_data", "pg_monitor", "pg_read_all_stats", "pg_read_all_settings"})
 """Of the server's own roles, where nothing is closed."""
 
@@ -67,6 +68,11 @@ class PgPrivileges(server.Privileges[PgRelation]):
         return frozenset({each.title for each in some} | {each.name for each in some if each.schema in self.path})
 
     @cached_property
+    def closed_tables(self) -> frozenset[str]:
+        """By their names alone; also those of which parts are closed."""
+        return frozenset(each.name for each in self._shut)
+
+    @cached_property
     def columns_by_table(self) -> tuple[Mapping[str, Sequence[str]], Mapping[str, Sequence[str]]]:
         """Open columns, and closed ones, by the names of tables of which something is open."""
         opened, closed = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
@@ -79,10 +85,10 @@ class PgPrivileges(server.Privileges[PgRelation]):
     def open_types(self) -> frozenset[str]:
         """But for rows that may hold something closed."""
         whole = {each.name for each in self.relations if self.is_open(each)}
-        return frozenset(self.login["types"]) | (whole - {each.name for each in self._shut})
+        return frozenset(self.login["types"]) | (whole - self.closed_tables)
 
     @cached_property
-    def unexplained(self) -> frozenset[str]:
+    def unexplained_tables(self) -> frozenset[str]:
         """Tables and views whose plans can show more than is open: conditions of views and policies, estimates of rows
         that a policy hides, and names of what is below. Each with its schema, and without one."""
         secured = {each.id for each in self.relations if each.has_row_security}
@@ -99,6 +105,12 @@ class PgPrivileges(server.Privileges[PgRelation]):
         """Closed, or parts of it are."""
         return [each for each in self.relations if not self.is_open(each)]
 
+    def warnings(self) -> Iterator[str]:
+        names = [(each.schema, each.name, name) for each in self.relations for name in each.columns]
+        for pattern in self.access.unmatched_patterns(names) if self.access.deny else ():
+            if pattern in self.access.deny:
+                yield f"The pattern {str(pattern)!r} of deny fits no table and no column. Check how it is spelt."
+
     def _faults(self) -> Iterator[server.LoginFault]:
         login, is_whole = self.login, self.access.is_unrestricted
         refused, forced = FindingSeverity.REFUSED, FindingSeverity.REFUSED_UNLESS_FORCED
@@ -109,6 +121,7 @@ class PgPrivileges(server.Privileges[PgRelation]):
             return
         harmless = (_HARMLESS | ({"pg_write_all_data"} if self.writes else set())) if is_whole else frozenset[str]()
         powers = [*login["attributes"], *login["system"], *(one for one in login["inherited"] if one not in harmless)]
+        powers += ["files of the server, by postgis.enable_outdb_rasters"] if login["rasters"] else []
         yield "has powers that a source does not need, of its own or as a member: {0}", powers, worst
         yield "owns what it asks, and so may do everything with it: {0}", login["owned"], worst
         words = "can read what the board closes, or what shows it: {0}. Name a view in `allow` if that is meant"
@@ -119,11 +132,27 @@ class PgPrivileges(server.Privileges[PgRelation]):
             yield words, login["unchecked"], refused
             defaults = [f"{where} TO {grantee}" for grantee, where in login["defaults"]]
             yield "will read tables that are made later, by default privileges: {0}", defaults, refused
-        more = [f"{what} ON {each.title}" for each in self.relations for what in self._excess(each)]
+            sequences = [f"{what} ON {title}" for what, title in self._excess_of_sequences()]
+            yield "may use sequences that no open table takes values from: {0}", sequences, refused
+        closed_ids = {each.id for each in self.relations} - self.open_columns_by_id.keys()
+        more = {True: list[str](), False: list[str]()}
+        for each in self.relations:
+            more[each.id in closed_ids] += [f"{what} ON {each.title}" for what in self._excess(each)]
+        yield "may change what the board closes: {0}", more[True], refused
         words = "may change tables whose triggers or rules run with other rights, and may show what is closed: {0}"
         yield words, [each.title for each in self.relations if each.changes and self.is_triggered(each)], refused
         words = "may do more than a source does, by rights of its own or of PUBLIC: {0}"
-        yield words, [*more, *login["more"]], forced
+        yield words, [*more[False], *login["more"]], forced
+
+    def _excess_of_sequences(self) -> Iterator[tuple[str, str]]:
+        """Privileges and sequences: names and numbers of them tell of tables that are closed."""
+        changed = {each.id for each in self.relations if self._may_change(each)}
+        for title, tables, privileges in () if self.access.is_unrestricted else self.login["sequences"]:
+            is_used = not changed.isdisjoint(tables)
+            yield from ((one, title) for one in privileges if one != "USAGE" or not is_used)
+
+    def _may_change(self, each: PgRelation) -> bool:
+        return self.writes and each.kind in "rp" and self.is_open(each) and not self.is_triggered(each)
 
     @cached_property
     def _overread(self) -> Sequence[PgRelation]:
@@ -145,6 +174,8 @@ class PgPrivileges(server.Privileges[PgRelation]):
             yield f"CREATE ROLE {role} LOGIN PASSWORD '{server.NEW_LOGIN_PHRASE}'"
         if login["attributes"]:
             yield f"ALTER ROLE {role} {' '.join(f'NO{one}' for one in login['attributes'])}"
+        if login["rasters"]:
+            yield f"ALTER ROLE {role} SET postgis.enable_outdb_rasters = off"
         for group, grantor in login["groups"]:
             by = f" GRANTED BY {quote_name(grantor)}" if grantor else ""
             yield f"REVOKE {quote_name(group)} FROM {role}{by} CASCADE"
@@ -154,37 +185,44 @@ class PgPrivileges(server.Privileges[PgRelation]):
                 yield f"ALTER DEFAULT PRIVILEGES {where} REVOKE ALL ON TABLES FROM {grantees[grantee]}"
         if login["owned"]:
             yield f"REASSIGN OWNED BY {role} TO CURRENT_USER"
-        for what in ("TABLES", "SEQUENCES", "ROUTINES"):
-            yield f"REVOKE ALL ON ALL {what} IN SCHEMA {schemas} FROM {role}"
-        yield f"REVOKE ALL ON SCHEMA {schemas} FROM {role}"
-        definers = [f"EXECUTE ON ROUTINE {function}" for function in login["definers"]]
-        for privilege in (*login["more"], *login["system"], *(() if is_whole else definers)):
-            yield f"REVOKE {privilege} FROM PUBLIC, {role}"
-        for function in () if is_whole else login["unchecked"]:
-            yield f"ALTER ROUTINE {function} SECURITY INVOKER"
         changed = [each for each in self.relations if self._excess(each)]
         read = [*self._overread, *(each for each in changed if each.kind == "f")]
         too_much = {each.id for each in (*read, *changed)}
-        for id, table, grantor, is_of_all in login["grantors"]:
+        # From everybody first: what the login passed on goes with its own.
+        for id, privileges, grantor, is_of_all in sorted(login["grantors"], key=lambda each: not each[3]):
             if id in too_much or not is_of_all:
-                grantee = "PUBLIC" if is_of_all else role
-                yield f"SET ROLE {grantor}; REVOKE ALL ON {table} FROM {grantee}; RESET ROLE"
+                grantee = "PUBLIC" if is_of_all else f"{role} CASCADE"
+                yield f"SET ROLE {grantor}; REVOKE {privileges} FROM {grantee}; RESET ROLE"
+        for what in ("ALL TABLES IN ", "ALL SEQUENCES IN ", "ALL ROUTINES IN ", "") if schemas else ():
+            yield f"REVOKE ALL ON {what}SCHEMA {schemas} FROM {role} CASCADE"
+        for title in dict.fromkeys(title for _, title in self._excess_of_sequences()):
+            yield f"REVOKE ALL ON SEQUENCE {title} FROM PUBLIC"
+        definers = [f"EXECUTE ON ROUTINE {function}" for function in login["definers"]]
+        for privilege in (*login["more"], *login["system"], *(() if is_whole else definers)):
+            yield f"REVOKE {privilege} FROM PUBLIC, {role} CASCADE"
+        for function in () if is_whole else login["unchecked"]:
+            yield f"ALTER ROUTINE {function} SECURITY INVOKER"
         for what, tables in (("SELECT", read), ("INSERT, UPDATE, DELETE, TRUNCATE", changed)):
             if tables:
                 yield f"REVOKE {what} ON {_list(tables)} FROM PUBLIC"
         yield f"GRANT CONNECT ON DATABASE {database} TO {role}"
-        # What extensions bring is open without a grant.
+        # What extensions bring is as open as they make it.
+        named = self.access.allows_by_name
         opened = [each for each in self.relations if each.id in self.open_columns_by_id]
-        opened = [each for each in opened if self.access.allows_table(each.schema, each.name)]
+        opened = [each for each in opened if not each.is_of_extension or named(each.schema, each.name)]
         for schema, found in groupby(opened, lambda each: each.schema):
             tables = list(found)
             yield f"GRANT USAGE ON SCHEMA {quote_name(schema)} TO {role}"
-            yield from self._grants(schema, [each for each in tables if each.kind != "f"])
+            yield from self._grants([each for each in tables if each.kind != "f"])
             for owner in sorted({each.owner for each in tables} - {self.role}) if is_whole else ():
                 begin = f"ALTER DEFAULT PRIVILEGES FOR ROLE {quote_name(owner)} IN SCHEMA {quote_name(schema)}"
                 yield f"{begin} GRANT SELECT ON TABLES TO {role}"
+        changed_ids = {each.id for each in self.relations if self._may_change(each)}
+        used = [title for title, tables, _ in login["sequences"] if not changed_ids.isdisjoint(tables)]
+        if used:
+            yield f"GRANT USAGE ON SEQUENCE {', '.join(used)} TO {role}"
 
-    def _grants(self, schema: str, tables: Sequence[PgRelation]) -> Iterator[str]:
+    def _grants(self, tables: Sequence[PgRelation]) -> Iterator[str]:
         role, whole = quote_name(self.role), [each for each in tables if self.is_open(each)]
         if whole:
             yield f"GRANT SELECT ON {_list(whole)} TO {role}"
@@ -192,9 +230,8 @@ class PgPrivileges(server.Privileges[PgRelation]):
             if not self.is_open(each):
                 columns = ", ".join(map(quote_name, self.open_columns_by_id[each.id]))
                 yield f"GRANT SELECT ({columns}) ON {_list([each])} TO {role}"
-        if self.writes and (changed := [one for one in whole if one.kind in "rp" and not self.is_triggered(one)]):
+        if changed := [each for each in tables if self._may_change(each)]:
             yield f"GRANT INSERT, UPDATE, DELETE ON {_list(changed)} TO {role}"
-            yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {quote_name(schema)} TO {role}"
 
 
 async def read_privileges(
@@ -203,7 +240,7 @@ async def read_privileges(
     """In one question, whatever the number of tables."""
     user, path = await connection.fetchrow("SELECT current_user::text, current_schemas(true)::text[]")
     await connection.execute("SET LOCAL search_path = pg_catalog")
-    login = json.loads(await connection.fetchval(_PRIVILEGES, role or str(user), list(CALLABLE)))
+    login = json.loads(await connection.fetchval(_PRIVILEGES, role or str(user), [*CALLABLE], [*_EXTENSIONS]))
     relations = [PgRelation(*map(_freeze, row)) for row in login.pop("relations")]
     version = f"PostgreSQL {login['version']}"
     return PgPrivileges(access, writes, role or str(user), version, relations, tuple(path), login)

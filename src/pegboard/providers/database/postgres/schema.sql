@@ -1,5 +1,6 @@
 -- Tables and views that the login may read.
-WITH open AS (SELECT c.oid, n.nspname, c.relname, c.relkind, c.reltuples
+WITH open AS (SELECT c.oid, n.nspname, c.relname, c.relkind,
+        CASE WHEN NOT c.relrowsecurity THEN c.reltuples END AS reltuples
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
     AND n.nspname !~ '^(pg_catalog$|pg_t|information_schema$)'

@@ -21,6 +21,8 @@ from pegboard.providers.database.server import QUERIES_ONLY, names, read_names
 ast: Any = _ast
 
 ABOUT_TABLES: Final = read_names(__package__, "catalog.txt")
+_ABOUT_OTHERS: Final = frozenset({"referential_constraints", "triggers"})
+"""What names more than the tables that may be read."""
 MAX_WORDS: Final = 4000
 """Without commas and values. The grammar may build a tree as deep as that, and the stack ends at some 15,000."""
 _LEAVES: Final = names("ASCII_44 FCONST ICONST PARAM SCONST")
@@ -40,6 +42,8 @@ class PostgresStatement:
     text: str
     tables: frozenset[str] = frozenset()
     """With their schemas where it names them; also what WITH calls so."""
+    named_queries: frozenset[str] = frozenset()
+    """What WITH calls so."""
 
     @property
     def writes(self) -> bool:
@@ -75,7 +79,7 @@ def read_statement(
                 return NOT_EXPLAINED
         case _ if kind not in {"select", *_WRITES}:
             return _no_query(type(tree).__name__)
-    tables, overloads = set[str](), frozenset[str]() if privileges is None else privileges.overloads
+    tables, named, overloads = set[str](), set[str](), frozenset[str]() if privileges is None else privileges.overloads
     # Where nothing is closed, nothing is to be kept from anyone.
     closing = None if privileges is None or privileges.access.is_unrestricted else privileges
     for node in _nodes(tree):
@@ -87,7 +91,8 @@ def read_statement(
             return StatementFailure(why, node.location, StatementFault.NO_FUNCTION, parts[-1])
         if isinstance(node, ast.RangeVar) and node.schemaname != "information_schema":
             tables.add(_qualified_name(node.schemaname, node.relname))
-    return PostgresStatement(kind, text, frozenset(tables))
+        named |= {node.ctename} if isinstance(node, ast.CommonTableExpr) else set()
+    return PostgresStatement(kind, text, frozenset(tables), frozenset(named))
 
 
 def _syntax_error(error: ParseError, text: str) -> StatementFailure:
@@ -129,6 +134,12 @@ def _refusal(node: Any, statement: str, closing: PgPrivileges | None) -> Stateme
             name = node.names[-1].sval.lstrip("_")
             if closing is not None and name not in closing.open_types:
                 return StatementFailure(f"type {name!r} does not exist or cannot be used here")
+        case ast.String(sval="pg_typeof") if closing is not None:
+            # Also as a column of a row. A text beside it becomes the name of a table.
+            return StatementFailure("pg_typeof does not exist or cannot be used here")
+        case ast.FuncCall(funcname=[*_, ast.String(sval="st_transform")], args=args) if not _is_srid(args):
+            why = "ST_Transform() is answered for the number of a reference system alone: a text can name files."
+            return StatementRefusal(why, "Write it as ST_Transform(value, 4326).")
         case ast.FuncCall(funcname=[*_, ast.String(sval="current_setting")]):
             match node.args:
                 case [ast.A_Const(val=ast.String(sval=setting)), *_] if setting.lower() in _SHOWABLE_SETTINGS:
@@ -145,12 +156,19 @@ def _refusal(node: Any, statement: str, closing: PgPrivileges | None) -> Stateme
     return None
 
 
+def _is_srid(arguments: Any) -> bool:
+    match arguments:
+        case [_, ast.A_Const(val=ast.Integer())]:
+            return True
+    return False
+
+
 def _refused_table(schema: str | None, name: str, statement: str, *, is_open: bool) -> StatementRefusal | None:
     is_system = (schema or "pg_catalog").startswith("pg_") and name.startswith("pg_")
     if schema == "information_schema":
         if statement == "explain" and not is_open:
             return StatementRefusal("What is read of information_schema is not explained.", "Run the query itself.")
-        is_system = name not in ABOUT_TABLES
+        is_system = name not in ABOUT_TABLES or (name in _ABOUT_OTHERS and not is_open)
     elif name in ABOUT_TABLES:
         is_system &= not is_open
     if not is_system:
