@@ -9,6 +9,7 @@ from tests.core.imports import FETCH, installing, own, own_tool
 from tests.core.imports import server as kit_server
 from tests.support.collect_failures import each_case
 
+from pegboard.core.calls.activity import KINDS
 from pegboard.core.commands.base import Command, DecisionSummary
 from pegboard.core.commands.commands import (
     AddServer,
@@ -155,6 +156,7 @@ def test_every_command_has_its_kind_its_subject_and_its_words_without_secrets(
     command: Command, words: DecisionSummary
 ) -> None:
     assert command.describe() == words
+    assert words.kind in KINDS
     assert SECRET not in str(command.describe())
 
 

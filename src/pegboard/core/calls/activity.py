@@ -31,7 +31,7 @@ CHANGE: Final = "change"
 
 KINDS: Final = (
     *(CALL, REFUSAL, DECISION, CHANGE, "server", "switch", "approval", "block", "first_sight", "ticket", "trust"),
-    *("override", "grant", "token", "sign_in", "sign_out", "config", "toolset", "store"),
+    *("override", "grant", "token", "sign_in", "sign_out", "config", "toolset", "secret", "policy", "store"),
 )
 """All there are; `decision` stands for every one but the first two."""
 OUTCOMES: Final = (
