@@ -262,7 +262,7 @@ async def test_an_answer_in_the_body_of_a_rest_call_confirms_nothing(tmp_path: P
             for name, arguments in (("echo", SAID), ("execute_sql", DELETE)):
                 asked = {"tool": name, "as": AGENT, "arguments": arguments}
                 answer = await api.post("/api/v1/call", json=asked)
-                assert answer.json()["ended"] == "confirmation_required", answer.text
+                assert answer.json()["outcome"] == "confirmation_required", answer.text
                 yes = await api.post("/api/v1/call", json={**asked, "confirmed": True, "answer": "yes"})
                 assert yes.status_code == 422
             code = {"code": PROGRAMS["execute_sql"], "as": AGENT}

@@ -20,8 +20,8 @@ code:
   sandbox: full
   fallback: true
   type_check: false
-  runs: 3
-  limits: {cpu: 5, wall: 2m, memory_mb: 64, calls: 200, concurrency: 4, result_kb: 8, stdout_kb: 16, code_kb: 32,
+  max_runs: 3
+  limits: {cpu: 5, time: 2m, memory_mb: 64, calls: 200, concurrency: 4, result_kb: 8, stdout_kb: 16, code_kb: 32,
     sleep: 500ms}
 """
     limits = CodeLimits(5.0, 120.0, 64 << 20, 200, 4, 8 << 10, 16 << 10, 32 << 10, 0.5)
@@ -34,8 +34,8 @@ code:
     [
         ("code: {sandbox: wasm}", "code.sandbox: this must be one of monty, full; it is 'wasm'."),
         ("code: {limits: {calls: 501}}", "code.limits.calls: "),
-        ("code: {limits: {wall: 0}}", "code.limits.wall: "),
-        ("code: {timeout: 5}", "Write limits: {wall: 60s}."),
+        ("code: {limits: {time: 0}}", "code.limits.time: "),
+        ("code: {timeout: 5}", "Write limits: {time: 60s}."),
         ("code: {enabled: true}", "write presentation: code, or listed: true"),
     ],
 )

@@ -224,9 +224,9 @@ def test_a_password_in_a_file_is_followed(tmp_path: Path) -> None:
 
 def test_how_large_a_request_may_be_can_be_said_and_is_left_to_the_board_otherwise() -> None:
     assert settings(PLAIN, ENVIRON).gateway.max_bytes is None
-    assert settings("gateway: {most_bytes: 20000000}").gateway.max_bytes == 20_000_000
-    assert problems("gateway: {most_bytes: 1}") == [
-        "pegboard.yaml:1: gateway.most_bytes: this must be a whole number from 100000 to 1000000000; it is 1."
+    assert settings("gateway: {max_bytes: 20000000}").gateway.max_bytes == 20_000_000
+    assert problems("gateway: {max_bytes: 1}") == [
+        "pegboard.yaml:1: gateway.max_bytes: this must be a whole number from 100000 to 1000000000; it is 1."
     ]
 
 

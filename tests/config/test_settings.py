@@ -275,7 +275,7 @@ def test_what_is_redacted_and_how_long_a_person_has_to_decide_are_read() -> None
 
 
 @pytest.mark.behaviour("confirmation.standing_ends")
-@pytest.mark.parametrize(("written", "days"), [("", 30), ("standing_days: 7", 7), ("standing_days: never", None)])
+@pytest.mark.parametrize(("written", "days"), [("", 30), ("consent_days: 7", 7), ("consent_days: never", None)])
 def test_how_long_standing_permissions_last_is_read(written: str, days: int | None) -> None:
     assert settings(f"confirmation: {{{written}}}").declared.consent_days == days
 

@@ -35,7 +35,7 @@ class Plain:
         return {}
 
     def query_words(self) -> JsonObject:
-        return {"looked_for": ["words"]}
+        return {"searched": ["words"]}
 
 
 def plain(ids: Iterable[ToolId]) -> Plain:

@@ -286,7 +286,7 @@ def test_several_tools_are_described_at_once_and_what_is_none_is_told_beside_the
         "refused": [
             {
                 "name": "reed",
-                "why": "There is no tool 'reed' here. Did you mean 'read'? Names are found with retrieve_tools.",
+                "message": "There is no tool 'reed' here. Did you mean 'read'? Names are found with retrieve_tools.",
             }
         ],
     }

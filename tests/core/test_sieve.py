@@ -101,20 +101,20 @@ def test_an_explained_search_tells_why_and_what_was_left_out() -> None:
     tools = [made(f"issue_{letter}", readOnlyHint=letter in "abc") for letter in "abcdefg"]
     hung = locked(board(tools), issue_f="switched_off", issue_g="never_approved")
     answer = ask(hung, "issue", limit=2, read_only_only=True, explain=True)
-    assert [(entry["name"], entry["why"]) for entry in answer["tools"]] == [
+    assert [(entry["name"], entry["explanation"]) for entry in answer["tools"]] == [
         ("issue_a", {"place": 0}),
         ("issue_b", {"place": 1}),
     ]
     assert answer["explanation"] == {
-        "words": {"looked_for": ["words"]},
+        "words": {"searched": ["words"]},
         "searched": 5,
         "matched": 5,
         "shown": 2,
-        "left_out": {"by_filters": 2, "by_limit": 1, "locked": 2},
+        "omitted": {"by_filters": 2, "by_limit": 1, "locked": 2},
     }
     plain_answer = ask(hung, "issue", limit=2, read_only_only=True)
     assert "explanation" not in plain_answer
-    assert "why" not in plain_answer["tools"][0]
+    assert "explanation" not in plain_answer["tools"][0]
 
 
 @pytest.mark.behaviour("search.explained", "search.respects_the_view")
@@ -124,7 +124,7 @@ def test_an_explanation_counts_nothing_outside_the_view(hung: Board, view: View)
     answer: Any = search_tools(ToolSearchQuery("x", 1, explain=True), resolution, hung.policy, everything)
     opened, shut = len([*resolution.open_tools()]), len([*resolution.locked_tools()])
     assert answer["explanation"]["searched"] == answer["explanation"]["matched"] == opened
-    assert answer["explanation"]["left_out"] == {"by_filters": 0, "by_limit": max(0, opened - 1), "locked": shut}
+    assert answer["explanation"]["omitted"] == {"by_filters": 0, "by_limit": max(0, opened - 1), "locked": shut}
 
 
 @pytest.mark.behaviour("search.filters")

@@ -172,7 +172,7 @@ def test_without_a_chosen_end_the_board_decides_and_never_is_the_boards_to_allow
     assert consent_end(None, None, NOW) is None
     assert consent_end(NoExpiry.NEVER, None, NOW) is None
     assert consent_end(NoExpiry.NEVER, 30, NOW) == CommandRejection(
-        "On this board every standing permission has an end. Choose a date; or write standing_days: never under "
+        "On this board every standing permission has an end. Choose a date; or write consent_days: never under "
         "confirmation in pegboard.yaml."
     )
     assert isinstance(consent_end(timedelta.max, 30, NOW), CommandRejection), "no date is that late"

@@ -53,11 +53,11 @@ def seen(board: Board, view: View | None = None, id: ToolId = ID) -> tuple[ToolS
 TOLD = {
     "toolset switched off": (
         ToolState.LOCKED,
-        SuggestedAction(ActionKind.SWITCH_TOOLSET, "dev", "Switch toolset dev on"),
+        SuggestedAction(ActionKind.ENABLE_TOOLSET, "dev", "Switch toolset dev on"),
     ),
     "server declared off": (
         ToolState.LOCKED,
-        SuggestedAction(ActionKind.SWITCH_SERVER, "dev~github", "Switch server dev~github on"),
+        SuggestedAction(ActionKind.ENABLE_SERVER, "dev~github", "Switch server dev~github on"),
     ),
     "server quarantined": (
         ToolState.NEEDS_ACTION,
@@ -81,12 +81,12 @@ TOLD = {
         ToolState.LOCKED,
         SuggestedAction(ActionKind.EDIT_FILE, "pegboard.yaml", "Take enabled: false out of its override"),
     ),
-    "switched off": (ToolState.LOCKED, SuggestedAction(ActionKind.SWITCH_TOOL, str(ID), "Switch it on")),
+    "switched off": (ToolState.LOCKED, SuggestedAction(ActionKind.ENABLE_TOOL, str(ID), "Switch it on")),
     "hidden by a person's override": (
         ToolState.LOCKED,
-        SuggestedAction(ActionKind.SWITCH_TOOL, str(ID), "Switch it on"),
+        SuggestedAction(ActionKind.ENABLE_TOOL, str(ID), "Switch it on"),
     ),
-    "hidden by its manifest": (ToolState.LOCKED, SuggestedAction(ActionKind.SWITCH_TOOL, str(ID), "Switch it on")),
+    "hidden by its manifest": (ToolState.LOCKED, SuggestedAction(ActionKind.ENABLE_TOOL, str(ID), "Switch it on")),
     "never approved": (ToolState.NEEDS_ACTION, SuggestedAction(ActionKind.APPROVE, str(ID), "Review and approve it")),
     "changed since approval": (
         ToolState.NEEDS_ACTION,
@@ -150,7 +150,7 @@ def test_a_command_that_is_not_there_is_corrected_in_its_line_and_no_restart_is_
 @pytest.mark.parametrize(
     ("declared", "action"),
     [
-        (False, SuggestedAction(ActionKind.CORRECT_OVERRIDE, str(ID), "Correct the override")),
+        (False, SuggestedAction(ActionKind.EDIT_OVERRIDE, str(ID), "Correct the override")),
         (True, SuggestedAction(ActionKind.EDIT_FILE, "pegboard.yaml:7", "Correct the override of its arguments")),
     ],
 )
@@ -187,7 +187,7 @@ def test_what_is_outside_of_a_view_is_locked_by_choice_and_says_whose() -> None:
     narrow = View().narrow(Selection(TheseToolsets(("math",))))
     assert seen(OPEN, narrow) == (
         ToolState.LOCKED,
-        SuggestedAction(ActionKind.WIDEN, str(ID), "Ask without narrowing it away"),
+        SuggestedAction(ActionKind.WIDEN_SELECTION, str(ID), "Ask without narrowing it away"),
     )
     unselected = OPEN.declaring(selection=Selection(AllToolsets(), (), ("read",)))
     assert seen(unselected) == (
@@ -241,8 +241,8 @@ def test_a_tool_that_people_decided_about_and_nobody_offers_any_more_stays_on_th
     assert [
         (peg.text, peg.state, peg.tokens, is_switch_on(peg.verdict, decided.policy)) for peg in hung(decided).cards
     ] == [
-        ("mcp:dev~github:former", ToolState.GONE, 0, True),
-        ("mcp:dev~github:off", ToolState.GONE, 0, False),
+        ("mcp:dev~github:former", ToolState.MISSING, 0, True),
+        ("mcp:dev~github:off", ToolState.MISSING, 0, False),
         ("mcp:dev~github:read", ToolState.OPEN, cost(READ, ""), True),
         ("mcp:dev~github:write", ToolState.OPEN, cost(WRITE, ""), True),
         ("math:add", ToolState.OPEN, cost(ADD, ""), True),
@@ -285,7 +285,7 @@ def test_an_approval_of_a_server_that_is_trusted_openly_says_nothing_of_what_it_
 def test_the_wall_has_every_tool_once_and_is_open_exactly_where_the_verdict_is(board: Board) -> None:
     resolution = resolve(board.catalogue, board.policy, View())
     found = hung(board)
-    listed = [peg for peg in found.cards if peg.state is not ToolState.GONE]
+    listed = [peg for peg in found.cards if peg.state is not ToolState.MISSING]
     assert {peg.id for peg in listed} == set(resolution.verdicts)
     assert len(listed) == len(resolution.verdicts)
     assert {peg.id for peg in listed if peg.state is ToolState.OPEN} == set(resolution.open_ids)

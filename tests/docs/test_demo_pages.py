@@ -131,4 +131,4 @@ async def test_the_command_line_tells_what_a_narrowed_client_gets(reader: Reader
         "list_shelves",
         "count_books",
     ]
-    assert (await asks(reader, why))["verdict"] == "absent"
+    assert (await asks(reader, why))["verdict"] == "hidden"

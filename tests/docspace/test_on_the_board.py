@@ -96,23 +96,23 @@ async def test_a_misconfigured_docspace_is_shown_unavailable_with_the_reason_and
         assert sorted(id.name for id in locked) == EVERY
         assert names(house) == ["tool_00000"]
         refused = await house.gateway.caller.call(call_of("delete_file", {"fileId": 1}), View())
-        findings = [finding for finding in diagnose(board) if finding.grave]
+        findings = [finding for finding in diagnose(board) if finding.severity == "error"]
     assert isinstance(refused, LockedToolRefusal)
     assert refusal_text(refused) == (
         "server_unavailable: Toolset files is down: DocSpace is misconfigured: No password. "
         "Ask the user to correct the settings of DocSpace; this says how: pegboard docspace check"
     )
-    assert [(finding.subject, finding.what) for finding in findings] == [
+    assert [(finding.subject, finding.message) for finding in findings] == [
         ("docspace", "DocSpace is misconfigured: No password. None of its tools can be called.")
     ]
-    assert findings[0].mend == f"Correct it at {tmp_path / 'pegboard.yaml'}:1. pegboard docspace check"
+    assert findings[0].fix == f"Correct it at {tmp_path / 'pegboard.yaml'}:1. pegboard docspace check"
 
 
 @pytest.mark.behaviour("docspace.misconfigured")
 async def test_a_key_that_is_not_there_is_told_once_where_it_is_referred_to(tmp_path: Path) -> None:
     said = {"api_key": "${NOT_THERE_AT_ALL}", "base_url": "http://127.0.0.1:1"}
     async with housed(tmp_path, said) as house:
-        findings = [finding for finding in diagnose(house.gateway.board) if finding.grave]
+        findings = [finding for finding in diagnose(house.gateway.board) if finding.severity == "error"]
         locked = house.gateway.board.resolution(View()).verdicts[tool("files", "delete_file")]
     assert isinstance(locked, LockedTool)
     why = (
@@ -121,8 +121,8 @@ async def test_a_key_that_is_not_there_is_told_once_where_it_is_referred_to(tmp_
     )
     assert (explain_reason(locked.reason), operator_detail(locked.reason)) == (f"Toolset files is down: {why}.", None)
     (finding,) = findings
-    assert finding.what.startswith(f"{why}. ")
-    assert finding.mend == f"Correct it at {tmp_path / 'pegboard.yaml'}:2. pegboard docspace check"
+    assert finding.message.startswith(f"{why}. ")
+    assert finding.fix == f"Correct it at {tmp_path / 'pegboard.yaml'}:2. pegboard docspace check"
 
 
 @pytest.mark.behaviour("docspace.request_credentials")
@@ -132,7 +132,7 @@ async def test_the_doctor_tells_that_callers_may_bring_credentials_of_their_own(
             limits = {"request_base_urls": places} if places else {}
             async with housed(tmp_path, said_of(docspace, request_credentials=True, **limits)) as house:
                 [told] = [each for each in diagnose(house.gateway.board) if each.subject == "docspace"]
-            assert (told.grave, end in told.what) == (False, True)
+            assert (told.severity, end in told.message) == ("warning", True)
 
 
 @pytest.mark.behaviour("docspace.arguments_checked_there")
@@ -198,5 +198,9 @@ async def test_a_server_that_somebody_added_to_a_toolset_of_that_name_is_told_by
     async with housed(tmp_path, None) as house:
         await house.gateway.operator.execute(AddServer(notes, Toolset(ToolsetId("files"), PERSON)), ME)
     async with stand_in() as docspace, housed(tmp_path, said_of(docspace)) as house:
-        [finding] = [each for each in diagnose(house.gateway.board) if "tools of DocSpace as well" in each.what]
-    assert (finding.subject, finding.grave, finding.mend) == (str(notes.key), False, "pegboard toolset show files")
+        [finding] = [each for each in diagnose(house.gateway.board) if "tools of DocSpace as well" in each.message]
+    assert (finding.subject, finding.severity, finding.fix) == (
+        str(notes.key),
+        "warning",
+        "pegboard toolset show files",
+    )

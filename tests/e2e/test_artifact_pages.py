@@ -68,7 +68,7 @@ async def test_the_quiz_is_rendered_with_its_page_and_its_data(tmp_path: Path) -
                 "standalone": False,
                 "missing": [],
                 "refused": {},
-                "cut": False,
+                "truncated": False,
             }
             # The page is not what the call brought: its size is no cost of the call.
             assert told["renderedTokens"] < 100

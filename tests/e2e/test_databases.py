@@ -74,7 +74,7 @@ async def _recorded(gateway: Served) -> None:
     """A moment after the call."""
 
     def is_there(body: Any) -> bool:
-        rows = [(row["outcome"], row["said"], COUNT in str(row["arguments"])) for row in body["activity"]]
+        rows = [(row["outcome"], row["message"], COUNT in str(row["arguments"])) for row in body["activity"]]
         return rows.count(("returned", "2 rows of shop.", True)) == 2
 
     await gateway.until("/activity?tool=execute_sql", holds=is_there)

@@ -41,7 +41,7 @@ async def test_a_program_that_a_killed_gateway_ran_is_accounted_for_after_the_ne
             again = await _calls(gateway)
     [program, nested] = rows
     assert (program["name"], program["outcome"]) == ("python_execution", "provider_failed")
-    assert "the gateway ended while the program ran" in program["said"]
+    assert "the gateway ended while the program ran" in program["message"]
     assert nested["parentId"] == program["callId"]
     assert again == rows
     assert [*(tmp_path / "data" / "programs").iterdir()] == []

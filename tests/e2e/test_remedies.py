@@ -81,7 +81,7 @@ def test_each_remedy_of_an_absent_tool_brings_it_back_when_it_is_followed(tmp_pa
         assert of_carol["remedy"].endswith("name shop under databases of carol (now nothing).")
         assert line_of(there, selected["remedy"]) == "selection:"
         assert f"take '{UNSELECTED}' out of disabled_tools" in selected["remedy"]
-        assert limited["sentence"] == of_ci["sentence"] == "ci may not use toolset reading: it is granted library."
+        assert limited["message"] == of_ci["message"] == "ci may not use toolset reading: it is granted library."
         [denied] = limited["more"]
         assert denied.startswith(f"{COUNTING} is denied by the operator: among the disabled_tools of its server")
         file["principals"]["ci"]["toolsets"].append("reading")

@@ -69,7 +69,7 @@ async def test_from_a_link_to_tools_to_a_renewal_to_the_next_link(tmp_path: Path
         assert line.endswith("pegboard servers sign-in issues~issues")
         _, doctor = await gateway.pegboard("doctor")
         (finding,) = [each for each in doctor["findings"] if each["subject"] == "issues~issues"]
-        assert finding["mend"] == "pegboard servers sign-in issues~issues"
+        assert finding["fix"] == "pegboard servers sign-in issues~issues"
         _, status = await gateway.pegboard("activity", "list")
         assert [
             text for text in (listed, json.dumps(body), json.dumps(doctor), json.dumps(status)) if link in text

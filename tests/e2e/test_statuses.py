@@ -170,7 +170,7 @@ def general(remedy: str, name: str) -> str:
 
 
 def words(rows: list[dict[str, Any]]) -> Told:
-    return {row["wireName"]: (row["status"], row["sentence"], row["remedy"]) for row in rows}
+    return {row["wireName"]: (row["status"], row["message"], row["remedy"]) for row in rows}
 
 
 @pytest.mark.behaviour(

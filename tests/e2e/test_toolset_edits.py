@@ -27,7 +27,7 @@ async def flaws(house: Application, *, any: bool = True) -> list[str]:
         while bool(board.catalogue.listings[KEY].problems) is not any:
             await bell.wait()
     shape: Any = toolset_info(board.policy.toolsets[MINE], board, board.resolution(View()), {})
-    return [flaw["sentence"] for flaw in shape["flaws"]]
+    return [problem["message"] for problem in shape["problems"]]
 
 
 async def until_asleep(house: Application) -> None:
@@ -51,7 +51,9 @@ async def test_a_broken_edit_of_a_linked_folder_is_told_until_it_is_mended(tmp_p
         assert isinstance(house.gateway.board.catalogue.listings[KEY].health, ProviderUp)
         assert told == f"{before} mine/toolset.yaml:1: versoin: unknown key. Did you mean 'version'?"
         (flaw,) = broken_edit_notice("")
-        assert diagnose(house.gateway.board) == (BoardIssue("mine", f"Toolset mine {told}", flaw.fix, grave=False),)
+        assert diagnose(house.gateway.board) == (
+            BoardIssue("mine", f"Toolset mine {told}", flaw.fix, severity="warning"),
+        )
         assert await called(house, "count", text="abc") == "3"
         (folder / "toolset.yaml").write_text(good)
         assert await flaws(house, any=False) == []
@@ -74,7 +76,7 @@ async def test_what_is_not_followed_of_a_linked_manifest_is_told_until_it_is_imp
             "gives a list that is without what the manifest says now under tool_overrides, limits, which counts when "
             "it is imported again."
         ]
-        assert [each.mend for each in diagnose(house.gateway.board)] == [f"pegboard toolset import {folder} --link"]
+        assert [each.fix for each in diagnose(house.gateway.board)] == [f"pegboard toolset import {folder} --link"]
         await brought(house, folder, link=True)
         await until_open(house, "mine:count")
         assert await called(house, "count", text="abc") == "3"

@@ -62,13 +62,13 @@ def test_interactive_principals_are_told_once_callers_have_tokens() -> None:
             "principals",
             "alice is interactive: answers in its clients confirm calls.",
             f"If no person sits at them: take interactive out at {FILE}",
-            grave=False,
+            severity="warning",
         ),
         BoardIssue(
             "principals",
             "local is interactive: answers in its clients confirm calls.",
             "If no person sits at them: pegboard grants confirmation local --not-interactive",
-            grave=False,
+            severity="warning",
         ),
     )
     hung.set_policy(Policy(here, PolicyDecisions(confirmations=at_run_time)))
@@ -128,13 +128,13 @@ def test_an_installed_server_is_mended_by_installing_it_again() -> None:
     )
     down.publish(Listing(GITHUB, ProviderDown(NOW, "exit code 1")))
     (finding,) = diagnose(down)
-    assert "pegboard servers remove dev~github, then add it again" in finding.mend
+    assert "pegboard servers remove dev~github, then add it again" in finding.fix
 
 
 @pytest.mark.behaviour("cli.doctor_mends_are_possible")
 def test_without_a_running_gateway_nobody_is_sent_to_restart_a_server() -> None:
     (finding,) = diagnose(board(ProviderDown(NOW, "exit code 1")), running=False)
-    assert finding.mend == (
+    assert finding.fix == (
         "pegboard servers logs dev~github   Correct it at pegboard.yaml:7, then look again: pegboard doctor"
     )
 
@@ -143,7 +143,7 @@ def test_without_a_running_gateway_nobody_is_sent_to_restart_a_server() -> None:
 def test_nobody_is_sent_to_the_log_of_a_server_that_has_none() -> None:
     far = replace(server(GITHUB, trust=Trust.OPEN), connection=Http("http://h"))
     (finding,) = diagnose(board(ProviderDown(NOW, "cannot be reached"), declared=declaring(far)))
-    assert finding.mend == "Correct it at pegboard.yaml:7, or try again: pegboard servers restart dev~github"
+    assert finding.fix == "Correct it at pegboard.yaml:7, or try again: pegboard servers restart dev~github"
 
 
 @pytest.mark.behaviour("cli.doctor_mends_are_possible")
@@ -166,7 +166,7 @@ def test_a_tool_that_cannot_hang_is_told_and_is_not_grave() -> None:
         "dev~github",
         "Server dev~github lists 'bad\\nname', which cannot hang on the board: its schema is a list.",
         "Tell the server's author; its other tools work.",
-        grave=False,
+        severity="warning",
     )
 
 
@@ -177,13 +177,13 @@ def test_unknown_names_in_the_selection_are_found() -> None:
         selection=Selection(TheseToolsets(("dev", "dve")), disabled=("serch",)),
     )
     findings = diagnose(board(declared=declared))
-    assert [(finding.what, finding.grave) for finding in findings] == [
+    assert [(finding.message, finding.severity) for finding in findings] == [
         (
             "Unknown tool 'serch' in selection.disabled_tools. Did you mean 'search'? Until the entry is corrected or "
             "marked as optional, mcp:dev~github:search is locked.",
-            True,
+            "error",
         ),
-        ("Unknown toolset 'dve' in selection.toolsets. Did you mean 'dev'?", True),
+        ("Unknown toolset 'dve' in selection.toolsets. Did you mean 'dev'?", "error"),
     ]
 
 
@@ -198,8 +198,8 @@ def test_tools_that_wait_for_approval_are_counted_and_the_first_is_named(names: 
     waiting = BoardState(Policy(declaring(server(GITHUB, trust=Trust.STRICT))))
     waiting.publish(Listing(GITHUB, UP, named(GITHUB, *names)))
     (finding,) = diagnose(waiting)
-    assert (finding.subject, finding.what, finding.grave) == ("approvals", what, False)
-    assert finding.mend == "pegboard approvals list"
+    assert (finding.subject, finding.message, finding.severity) == ("approvals", what, "warning")
+    assert finding.fix == "pegboard approvals list"
 
 
 @pytest.mark.behaviour("confirmation.hidden_characters")
@@ -210,7 +210,7 @@ def test_names_of_waiting_tools_are_shown_with_escapes(name: str, shown: str) ->
     waiting = BoardState(Policy(declaring(server(GITHUB, trust=Trust.STRICT))))
     waiting.publish(Listing(GITHUB, UP, named(GITHUB, name)))
     (finding,) = diagnose(waiting)
-    assert finding.what == f"1 tool waits for approval, first 'mcp:dev~github:{shown}'."
+    assert finding.message == f"1 tool waits for approval, first 'mcp:dev~github:{shown}'."
 
 
 def test_a_tool_that_changed_since_its_approval_waits_too() -> None:
@@ -251,10 +251,10 @@ UNSET = FileProblem(
 def test_what_the_file_says_in_vain_is_told_as_the_gateway_sees_it() -> None:
     hung = board()
     hung.config_warnings = ConfigWarnings((UNSET,))
-    finding = BoardIssue(FILE_NAME, str(UNSET), f"Edit {FILE_NAME}:3", grave=False)
+    finding = BoardIssue(FILE_NAME, str(UNSET), f"Edit {FILE_NAME}:3", severity="warning")
     assert diagnose(hung) == (finding,)
     hung.config_warnings = ConfigWarnings((UNSET,), read_by_command=True)
-    assert diagnose(hung) == (replace(finding, what=f"{UNSET} {ENVIRONMENT_NOTE}"),)
+    assert diagnose(hung) == (replace(finding, message=f"{UNSET} {ENVIRONMENT_NOTE}"),)
 
 
 def test_a_remark_that_is_why_a_server_is_down_is_told_with_the_server_alone() -> None:
@@ -271,7 +271,7 @@ def test_a_toolset_that_the_file_selects_in_vain_is_found_once() -> None:
     hung = board(declared=declared)
     told = FileProblem(FILE_NAME, 4, "selection.toolsets[1]", "there is no toolset 'wiki'.")
     hung.config_warnings = ConfigWarnings(undeclared_toolsets=(UndeclaredToolset("wiki", told),))
-    assert diagnose(hung) == (BoardIssue(FILE_NAME, str(told), f"Edit {FILE_NAME}:4", grave=False),)
+    assert diagnose(hung) == (BoardIssue(FILE_NAME, str(told), f"Edit {FILE_NAME}:4", severity="warning"),)
 
 
 def test_a_granted_toolset_is_doubted_until_it_is_on_the_board() -> None:
@@ -280,7 +280,7 @@ def test_a_granted_toolset_is_doubted_until_it_is_on_the_board() -> None:
         UndeclaredToolset(name, FileProblem(FILE_NAME, 4, "grants.local", f"no {name}")) for name in ("dev", "wiki")
     )
     hung.config_warnings = ConfigWarnings(undeclared_toolsets=doubts)
-    assert [finding.what for finding in diagnose(hung)] == ["pegboard.yaml:4: grants.local: no wiki"]
+    assert [finding.message for finding in diagnose(hung)] == ["pegboard.yaml:4: grants.local: no wiki"]
 
 
 @pytest.mark.behaviour("present.costs")
@@ -298,7 +298,7 @@ def test_more_tools_than_the_threshold_are_told_with_what_each_presentation_cost
         f"anything; meta {round(meta.tokens, -1)}, search {round(search.tokens, -1)}, deferred "
         f"{round(deferred.tokens, -1)} and code {round(code.tokens, -1)}.",
         PRESENTATION_FIX,
-        grave=False,
+        severity="warning",
     )
     chosen = PresentationSettings(PresentationMode.SEARCH, threshold=2)
     hung.set_policy(replace(hung.policy, declared=replace(hung.policy.declared, presentation=chosen)))

@@ -104,11 +104,11 @@ async def test_an_empty_board_answers_with_nothing() -> None:
         "tools": [],
         "ranker": "lexical",
         "explanation": {
-            "words": {"looked_for": ["anything"], "found_nowhere": ["anything"], "passed_over": []},
+            "words": {"searched": ["anything"], "unmatched": ["anything"], "ignored": []},
             "searched": 0,
             "matched": 0,
             "shown": 0,
-            "left_out": {"by_filters": 0, "by_limit": 0, "locked": 0},
+            "omitted": {"by_filters": 0, "by_limit": 0, "locked": 0},
         },
     }
 
@@ -119,12 +119,12 @@ async def test_a_rank_is_explained_by_words_and_fields() -> None:
         asked = ToolSearchQuery("please gather the leaves of the tree", explain=True)
         answer: Any = await house.gateway.search.retrieve(asked, View())
     [entry] = answer["tools"]
-    gains = [word.pop("gain") for word in entry["why"]["words"]]
+    gains = [word.pop("gain") for word in entry["explanation"]["words"]]
     assert gains == sorted(gains, reverse=True)
-    parts = entry["why"].pop("parts")
+    parts = entry["explanation"].pop("parts")
     assert [*parts] == ["words", "name", "server"]
-    assert entry["why"].pop("score") == pytest.approx(sum(parts.values()), abs=0.002) != 0
-    assert entry["why"] == {
+    assert entry["explanation"].pop("score") == pytest.approx(sum(parts.values()), abs=0.002) != 0
+    assert entry["explanation"] == {
         "words": [
             {"word": "leaves", "fields": {"name": 1, "description": 1}},
             {"word": "gather", "fields": {"description": 1}},
@@ -132,9 +132,9 @@ async def test_a_rank_is_explained_by_words_and_fields() -> None:
         "name_covered": 0.5,
     }
     assert answer["explanation"]["words"] == {
-        "looked_for": ["gather", "leaves", "tree"],
-        "found_nowhere": ["tree"],
-        "passed_over": ["please", "the", "of"],
+        "searched": ["gather", "leaves", "tree"],
+        "unmatched": ["tree"],
+        "ignored": ["please", "the", "of"],
     }
 
 
@@ -145,8 +145,8 @@ async def test_an_id_finds_its_tool_first_even_where_no_word_fits() -> None:
         answer: Any = await house.gateway.search.retrieve(ToolSearchQuery("mcp:farm~shed:+"), View())
         assert answer["tools"][0]["description"] == "Adds."
         answer = await house.gateway.search.retrieve(ToolSearchQuery("mcp:farm~barn:dig", explain=True), View())
-        ranks = [(entry["server"], entry["why"].get("exact_name")) for entry in answer["tools"]]
-        for why in (entry["why"] for entry in answer["tools"]):
+        ranks = [(entry["server"], entry["explanation"].get("exact_name")) for entry in answer["tools"]]
+        for why in (entry["explanation"] for entry in answer["tools"]):
             assert why["score"] == pytest.approx(sum(why["parts"].values()), abs=0.002)
         assert ranks[:2] == [("farm~barn", True), ("farm~shed", None)]
 

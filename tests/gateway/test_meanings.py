@@ -282,7 +282,7 @@ async def test_what_words_and_meaning_add_is_told_and_adds_up_to_the_score() -> 
         await reading.all_read(3)
         answer: Any = await house.gateway.search.retrieve(ToolSearchQuery("foliage in a bucket", explain=True), View())
     assert answer["ranker"] == "hybrid"
-    whys = {each["name"]: each["why"] for each in answer["tools"]}
+    whys = {each["name"]: each["explanation"] for each in answer["tools"]}
     assert {*whys} == {"tidy_lawn", "fetch_bucket"}
     for why in whys.values():
         assert [*why["parts"]] == ["words", "name", "server", "meaning"]

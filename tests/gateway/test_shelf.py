@@ -128,7 +128,7 @@ def test_the_doctor_tells_of_shared_uris_and_of_templates_that_fit_what_others_h
     assert list(template_overlaps(made.resource_view(View()), fits_template)) == [
         TemplateOverlap("{+any}", AAA, "res://t/1", IO, IO)
     ]
-    told = {finding.subject: finding.what for finding in diagnose(made) if not finding.grave}
+    told = {finding.subject: finding.message for finding in diagnose(made) if finding.severity == "warning"}
     assert told == {
         "res://a": "io~io and aaa~aaa offer the resource 'res://a'; io~io answers for it.",
         "{+any}": (

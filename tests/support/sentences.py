@@ -24,9 +24,9 @@ def locked_verdict(reason: LockReason) -> Mapping[str, object]:
     return {
         "verdict": "locked",
         "status": status_of(reason).value,
-        "sentence": explain_reason(reason),
+        "message": explain_reason(reason),
         "remedy": remedy(reason, Audience.OPERATOR),
-        "more": [],
+        "otherReasons": [],
     }
 
 

@@ -73,7 +73,7 @@ def test_a_refused_call_is_a_row_with_its_reason_and_is_resolved_again(page: Pag
     page.keyboard.press("Escape")
     expect(drawer).to_be_hidden()
     refusal = rows(page).filter(has_text="delete_note").first
-    said = served.ask("GET", "/activity?kind=refusal&limit=1")["activity"][0]["said"]
+    said = served.ask("GET", "/activity?kind=refusal&limit=1")["activity"][0]["message"]
     expect(refusal).to_contain_text(said)
 
 
@@ -108,14 +108,14 @@ def test_what_is_shown_is_taken_away_as_lines_and_as_a_table(page: Page, served:
     with page.expect_download() as table:
         page.get_by_role("link", name="CSV").click()
     cells = [*csv.DictReader(table.value.path().read_text("utf-8").splitlines())]
-    assert {record["about"] for record in told} == {SEARCH}
+    assert {record["subject"] for record in told} == {SEARCH}
     assert [int(row["id"]) for row in cells] == [record["id"] for record in told]
 
 
 @pytest.mark.behaviour("web.activity")
 def test_what_a_program_called_is_found_with_it(page: Page, served: Site) -> None:
     ran = served.ask("POST", "/run", {"code": 'await library.search_books(query="whale")'})
-    assert ran["ended"] == "returned", ran
+    assert ran["outcome"] == "returned", ran
     at_activity(page, served, "?kind=call")
     rows(page).filter(has_text="python_execution").first.get_by_role("link").click()
     drawer = page.get_by_role("dialog")
@@ -131,7 +131,7 @@ def test_the_numbers_stand_above_with_the_formula_of_what_was_saved(page: Page, 
     expect(numbers.get_by_role("img", name=re.compile("^Time a call took"))).to_be_visible()
     expect(numbers.get_by_role("img", name=re.compile("^How calls ended: .*returned"))).to_be_visible()
     numbers.get_by_role("button", name="how it is counted").hover()
-    formula = served.ask("GET", "/activity/summary")["saved"]["formula"]
+    formula = served.ask("GET", "/activity/summary")["savings"]["formula"]
     expect(numbers.get_by_role("tooltip")).to_have_text(formula)
     expect(numbers.get_by_role("tooltip")).to_be_visible()
 

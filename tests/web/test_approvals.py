@@ -41,7 +41,7 @@ def become(served: Site, board: Mapping[str, object], *tools: dict[str, object])
     """The server lists other tools, says so, and the gateway has seen all of them: a page that is opened from now on
     has them from its first answer on. What the server listed at first was seen before: else all that it lists now would
     count as first sight."""
-    served.ask("GET", "/servers/cellar?settle=30")
+    served.ask("GET", "/servers/cellar?wait=30")
     served.wait_for_first_sight(f"{SERVER}:count_wine")
     servers = board["servers"]
     assert isinstance(servers, dict)
@@ -70,7 +70,7 @@ def test_a_changed_tool_is_read_and_approved_and_opens_on_another_page_without_r
         page.keyboard.press("a")
         expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
         expect(peg).to_have_accessible_name(re.compile("open"))
-    assert served.ask("GET", f"/board/peg?tool={SERVER}:fetch_wine")["peg"]["state"] == "open"
+    assert served.ask("GET", f"/board/tool?tool={SERVER}:fetch_wine")["tool"]["state"] == "open"
 
 
 @pytest.mark.behaviour("web.approvals")
@@ -84,9 +84,10 @@ def test_a_key_that_is_held_decides_about_one_tool_alone(page: Page, served: Sit
         page.keyboard.down("a")
     page.keyboard.up("a")
     states = [
-        served.ask("GET", f"/board/peg?tool={SERVER}:{name}")["peg"]["state"] for name in ("chill_wine", "decant_wine")
+        served.ask("GET", f"/board/tool?tool={SERVER}:{name}")["tool"]["state"]
+        for name in ("chill_wine", "decant_wine")
     ]
-    assert states == ["open", "wants"]
+    assert states == ["open", "needs_action"]
     page.keyboard.press("a")
     expect(page.get_by_role("status").get_by_text("decant_wine is approved as you read it")).to_be_visible()
 
@@ -100,7 +101,7 @@ def test_a_tool_that_is_left_locked_says_by_whom_and_why(page: Page, served: Sit
     page.keyboard.type("what a waste")
     page.get_by_role("button", name="Leave locked").click()
     expect(page.get_by_text("Left locked (1)")).to_be_visible()
-    assert "what a waste" in served.ask("GET", f"/board/peg?tool={SERVER}:pour_wine")["peg"]["sentence"]
+    assert "what a waste" in served.ask("GET", f"/board/tool?tool={SERVER}:pour_wine")["tool"]["message"]
 
 
 @pytest.mark.behaviour("web.approvals")
@@ -119,7 +120,7 @@ def test_all_of_one_provider_are_approved_at_once_only_after_reading_to_the_end(
     expect(approve).to_be_enabled()
     approve.click()
     expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
-    states = {peg["name"]: peg["state"] for peg in served.ask("GET", "/board")["pegs"]}
+    states = {peg["name"]: peg["state"] for peg in served.ask("GET", "/board")["tools"]}
     assert {name: state for name, state in states.items() if name.startswith("rack_")} == {
         each["name"]: "open" for each in many
     }
@@ -205,11 +206,11 @@ def test_a_tool_that_looks_poisoned_is_asked_about_twice(page: Page, served: Sit
     page.keyboard.press("a")
     question.get_by_role("button", name="Go back").click()
     expect(question).to_be_hidden()
-    assert served.ask("GET", f"/board/peg?tool={SERVER}:seal_wine")["peg"]["state"] == "wants"
+    assert served.ask("GET", f"/board/tool?tool={SERVER}:seal_wine")["tool"]["state"] == "needs_action"
     page.get_by_role("button", name=re.compile("^Approve")).click()
     question.get_by_role("button", name="Approve it all the same").click()
     expect(page.get_by_role("status").get_by_text("seal_wine is approved as you read it")).to_be_visible()
-    assert served.ask("GET", f"/board/peg?tool={SERVER}:seal_wine")["peg"]["state"] == "open"
+    assert served.ask("GET", f"/board/tool?tool={SERVER}:seal_wine")["tool"]["state"] == "open"
 
 
 @pytest.mark.behaviour("web.approvals")

@@ -53,7 +53,7 @@ def approve(served: Site, name: str) -> None:
 
 
 def states(served: Site, *names: str) -> list[str]:
-    return [served.ask("GET", f"/board/peg?tool={SERVER}:{name}")["peg"]["state"] for name in names]
+    return [served.ask("GET", f"/board/tool?tool={SERVER}:{name}")["tool"]["state"] for name in names]
 
 
 @pytest.mark.behaviour("web.approvals_stay")
@@ -82,7 +82,7 @@ def test_a_tool_that_another_decides_stays_and_keys_reach_no_other(
 
     told.get_by_role("button", name="On to what waits").click()
     expect(page.get_by_role("article", name=f"Review of {other}")).to_be_visible()
-    assert (written, states(served, mine, other)) == ([], ["open", "wants"])
+    assert (written, states(served, mine, other)) == ([], ["open", "needs_action"])
     page.keyboard.press("a")
     expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
     assert states(served, mine, other) == ["open", "open"]
@@ -110,4 +110,4 @@ def test_a_call_that_comes_to_wait_takes_no_tools_place_and_one_that_is_decided_
     expect(shown.get_by_role("button", name="Allow once")).to_have_count(0)
     shown.get_by_role("button", name="On to what waits").click()
     expect(page.get_by_role("article", name="Review of cork")).to_be_visible()
-    assert states(served, "cork") == ["wants"]
+    assert states(served, "cork") == ["needs_action"]

@@ -99,7 +99,7 @@ def test_an_open_page_goes_on_when_the_gateway_was_started_anew(
         page.get_by_role("button", name="Leave on").click()
         expect(page.get_by_text("live", exact=True)).to_be_visible()
         expect(told).to_have_count(0)
-        after.ask("POST", "/tools/switch", {"tool": LIST, "on": False})
+        after.ask("POST", "/tools/switch", {"tool": LIST, "enabled": False})
         expect(page.locator(f'[data-tool="{LIST}"]')).to_have_attribute("aria-label", "list_notes, locked")
 
 

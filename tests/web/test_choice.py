@@ -95,7 +95,7 @@ def test_whoever_saves_on_an_older_policy_is_told_and_looks_again(page: Page, se
     editor(page, served)
     put(page, "Exclude", "search_*")
     expect(live(page).locator("del").first).to_be_visible()
-    served.ask("POST", "/tools/switch", {"tool": "mcp:reading~books:count_books", "on": False})
+    served.ask("POST", "/tools/switch", {"tool": "mcp:reading~books:count_books", "enabled": False})
     told = page.get_by_role("alert").filter(has_text="Your lists are kept.")
     expect(told).to_contain_text("mcp:reading~books:count_books switched off")
     page.get_by_role("button", name="Save").click()
@@ -105,4 +105,4 @@ def test_whoever_saves_on_an_older_policy_is_told_and_looks_again(page: Page, se
     expect(told).to_have_count(0)
     assert [each["target"] for each in served.ask("GET", "/toolsets/reading/choice")["excludes"]] == ["*:search_*"]
     served.ask("PUT", "/toolsets/reading/choice", {"includes": [], "excludes": []})
-    served.ask("POST", "/tools/switch", {"tool": "mcp:reading~books:count_books", "on": True})
+    served.ask("POST", "/tools/switch", {"tool": "mcp:reading~books:count_books", "enabled": True})

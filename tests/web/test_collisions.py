@@ -89,13 +89,13 @@ def test_two_operators_collide_and_the_second_is_told(own_page: Page, pats: Page
     mine.get_by_role("button", name="Turn off").click()
     expect(mine.get_by_role("alert")).to_contain_text("Nothing of what you just did was carried out.")
     assert versions == [f'"{version}"']
-    assert "Pat's reason" in served.ask("GET", f"/tools/show?tool={LIST}")["sentence"]
+    assert "Pat's reason" in served.ask("GET", f"/tools/show?tool={LIST}")["message"]
 
     mine.get_by_role("button", name="Turn off").click()
     expect(mine).to_have_count(0)
     assert versions == [f'"{version}"', f'"{version + 1}"']
-    assert "mine, half written" in served.ask("GET", f"/tools/show?tool={LIST}")["sentence"]
-    served.ask("POST", "/tools/switch", {"tool": LIST, "on": True})
+    assert "mine, half written" in served.ask("GET", f"/tools/show?tool={LIST}")["message"]
+    served.ask("POST", "/tools/switch", {"tool": LIST, "enabled": True})
 
 
 @pytest.mark.behaviour("web.collision")
@@ -108,21 +108,21 @@ def test_who_says_that_they_know_decides_on_what_holds_now(page: Page, served: S
     mine.get_by_label("Note").fill("all the same")
     mine.get_by_role("button", name="Turn off").click()
     expect(mine).to_have_count(0)
-    assert "all the same" in served.ask("GET", f"/tools/show?tool={ADD}")["sentence"]
-    served.ask("POST", "/tools/switch", {"tool": ADD, "on": True})
+    assert "all the same" in served.ask("GET", f"/tools/show?tool={ADD}")["message"]
+    served.ask("POST", "/tools/switch", {"tool": ADD, "enabled": True})
 
 
 @pytest.mark.behaviour("web.collision_of_one")
 def test_what_is_decided_about_another_tool_stops_nobody(page: Page, served: Site) -> None:
     mine = turning_off(page, ADD)
-    served.ask("POST", "/tools/switch", {"tool": GET, "on": False})
+    served.ask("POST", "/tools/switch", {"tool": GET, "enabled": False})
     expect(peg(page, GET)).to_have_attribute("aria-label", "get_book, locked")
     expect(mine.get_by_role("alert")).to_have_count(0)
     mine.get_by_role("button", name="Turn off").click()
     expect(mine).to_have_count(0)
     assert served.ask("GET", f"/tools/show?tool={ADD}")["verdict"] == "locked"
     for tool in (ADD, GET):
-        served.ask("POST", "/tools/switch", {"tool": tool, "on": True})
+        served.ask("POST", "/tools/switch", {"tool": tool, "enabled": True})
 
 
 @pytest.mark.behaviour("web.collision")
@@ -130,7 +130,7 @@ def test_what_was_chosen_together_stands_on_what_was_seen_then(page: Page, serve
     expect(page.get_by_text("live", exact=True)).to_be_visible()
     peg(page, LIST).click(modifiers=["Shift"])
     peg(page, ADD).click(modifiers=["Control"])
-    served.ask("POST", "/tools/switch", {"tool": LIST, "on": False, "note": "first"})
+    served.ask("POST", "/tools/switch", {"tool": LIST, "enabled": False, "note": "first"})
     region = page.get_by_role("region", name="Chosen tools")
     expect(region.get_by_role("list", name="Decided meanwhile")).to_contain_text("switched off: first")
     region.get_by_role("button", name="Turn on").click()
@@ -142,9 +142,9 @@ def test_what_was_chosen_together_stands_on_what_was_seen_then(page: Page, serve
 
 @pytest.mark.behaviour("web.collision")
 def test_an_act_of_one_click_stands_on_what_the_page_shows(page: Page, served: Site) -> None:
-    served.ask("POST", "/tools/switch", {"tool": LIST, "on": False})
+    served.ask("POST", "/tools/switch", {"tool": LIST, "enabled": False})
     expect(peg(page, LIST)).to_have_attribute("aria-label", "list_notes, locked")
-    served.ask("POST", "/tools/switch", {"tool": GET, "on": False})
+    served.ask("POST", "/tools/switch", {"tool": GET, "enabled": False})
     expect(peg(page, GET)).to_have_attribute("aria-label", "get_book, locked")
     for tool in (LIST, GET):
         peg(page, tool).focus()
@@ -158,7 +158,7 @@ def test_who_is_asked_whether_to_stop_a_server_is_told_that_it_was_stopped(page:
     page.get_by_role("button", name="Stop", exact=True).click()
     mine = page.get_by_role("dialog", name="Stop library?")
     mine.get_by_label("Why").fill("mine")
-    served.ask("POST", "/servers/library~library/switch", {"on": False, "note": "theirs"})
+    served.ask("POST", "/servers/library~library/switch", {"enabled": False, "note": "theirs"})
     expect(mine.get_by_role("list", name="Decided meanwhile")).to_contain_text("switched off: theirs")
     expect(mine).to_contain_text("It is off already.")
     expect(mine.get_by_label("Why")).to_have_value("mine")

@@ -48,7 +48,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
     return {
         "servers": {
             "near": server(turncoat, str(state), trust="open"),
-            "waits": server(turncoat, str(state), trust="strict"),
+            "newlyPending": server(turncoat, str(state), trust="strict"),
             LONG[:60].lower(): server(turncoat, str(state), trust="open", toolset=LONG[:64].lower()),
             "absent": {"command": LONG, "trust": "open"},
         }
@@ -57,7 +57,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
 
 @pytest.mark.behaviour("web.accessible")
 def test_words_without_a_space_are_broken_and_push_no_screen_sideways(page: Page, served: Site) -> None:
-    served.ask("POST", "/tools/switch", {"tool": NEAR, "on": False, "note": LONG})
+    served.ask("POST", "/tools/switch", {"tool": NEAR, "enabled": False, "note": LONG})
     wide: list[tuple[str, int]] = []
     for screen in SCREENS:
         page.goto(f"{served.address}/ui/{screen}")

@@ -27,7 +27,7 @@ def board() -> Mapping[str, object]:
 
 @pytest.mark.behaviour("wall.gone", "tools.history")
 def test_the_page_of_a_tool_that_is_no_longer_offered_has_its_history(page: Page, served: Site) -> None:
-    served.ask("POST", "/tools/switch", {"tool": LEFT, "on": False, "note": "too loud"})
+    served.ask("POST", "/tools/switch", {"tool": LEFT, "enabled": False, "note": "too loud"})
     config = Path(served.config)
     config.write_text(config.read_text("utf-8").replace('"2"', '"1"').replace("'2'", "'1'"), "utf-8")
     page.goto(f"{served.address}/ui/tool?id={LEFT}")

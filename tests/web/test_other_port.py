@@ -62,20 +62,20 @@ def test_a_page_of_another_port_changes_nothing_and_reads_nothing(
     with new_context(browser) as made:
         page = made.new_page()
         page.goto(served.entrance)
-        assert served.ask("GET", "/servers/desk")["on"]
+        assert served.ask("GET", "/servers/desk")["active"]
         page.goto(elsewhere)
         assert page.evaluate(TRIES, [served.address, SWITCH]) == ["opaque 0", "refused", "refused", "refused"]
         page.set_content(
             f'<form method="post" enctype="text/plain" action="{served.address}{SWITCH}">'
-            """<input name='{"on": false, "note": "' value='"}'><button>Win a prize</button></form>"""
+            """<input name='{"enabled": false, "note": "' value='"}'><button>Win a prize</button></form>"""
         )
         page.get_by_role("button").click()
         expect(page.locator("body")).to_contain_text("Only pages of the gateway itself may do that")
-        assert served.ask("GET", "/servers/desk")["on"]
+        assert served.ask("GET", "/servers/desk")["active"]
         page.goto(f"{served.address}/ui/sign-in")
         assert page.evaluate(OWN, SWITCH) == 200, "the gateway's own page may"
-        assert not served.ask("GET", "/servers/desk")["on"]
-        served.ask("POST", "/servers/desk/switch", {"on": True})
+        assert not served.ask("GET", "/servers/desk")["active"]
+        served.ask("POST", "/servers/desk/switch", {"enabled": True})
         served.settle()
 
 

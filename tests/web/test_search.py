@@ -36,7 +36,7 @@ def test_each_result_shows_what_its_score_is_made_of(page: Page, served: Site) -
     expect(results(page).get_by_role("link")).to_have_text([hit["name"] for hit in told["hits"]])
     first = told["hits"][0]
     bar = results(page).first.get_by_role("img", name=f"What the score of {first['name']} is made of")
-    said = f"description {first['stack']['description']:.2f}"
+    said = f"description {first['scoreParts']['description']:.2f}"
     expect(bar).to_have_attribute("aria-label", re.compile(re.escape(said)))
     words = page.get_by_role("list", name="Words of the query").get_by_role("listitem")
     expect(words.filter(has_text="zeppelin")).to_contain_text("in no tool")

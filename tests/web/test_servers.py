@@ -92,7 +92,7 @@ def test_a_server_is_stopped_with_a_reason_and_started_again(page: Page, served:
     page.get_by_role("button", name="Restart").click()
     expect(page.get_by_text("shared starts again", exact=True)).to_be_visible()
     expect(page.get_by_role("definition").filter(has_text="Up")).to_be_visible()
-    assert served.ask("GET", "/servers/shared?settle=30")["health"]["since"] > before
+    assert served.ask("GET", "/servers/shared?wait=30")["health"]["since"] > before
 
 
 @pytest.mark.behaviour("web.server_operated")
@@ -109,11 +109,11 @@ def test_who_decides_on_an_old_sight_is_told_and_changes_nothing(page: Page, ser
     page.route("**/api/v1/events", lambda route: route.abort())
     open_servers(page, served, "?id=library&tab=setup")
     expect(page.get_by_role("radio", name=re.compile("^Open"))).to_be_checked()
-    served.ask("POST", "/servers/drawer/switch", {"on": False})
+    served.ask("POST", "/servers/drawer/switch", {"enabled": False})
     page.get_by_role("radio", name=re.compile("^Strict")).click()
     expect(page.get_by_role("dialog", name="Someone else changed the board meanwhile")).to_be_visible()
     assert served.ask("GET", "/servers/library")["trust"] == "open"
-    served.ask("POST", "/servers/drawer/switch", {"on": True})
+    served.ask("POST", "/servers/drawer/switch", {"enabled": True})
 
 
 @pytest.mark.behaviour("web.server_added")

@@ -209,13 +209,13 @@ def test_a_person_who_is_forgotten_before_the_answer_arrives_is_asked_for_no_mor
 @pytest.mark.behaviour("web.settings_policy")
 def test_a_policy_is_taken_out_and_put_in_with_its_difference(page: Page, served: Site, tmp_path: Path) -> None:
     tool = "mcp:library~library:get_book"
-    served.ask("POST", "/tools/switch", {"tool": tool, "on": False, "note": "for the tests"})
+    served.ask("POST", "/tools/switch", {"tool": tool, "enabled": False, "note": "for the tests"})
     settings(page, served, "policy")
     with page.expect_download() as begun:
         page.get_by_role("link", name="Download the policy").click()
     kept = tmp_path / "policy.json"
     begun.value.save_as(kept)
-    served.ask("POST", "/tools/switch", {"tool": tool, "on": True})
+    served.ask("POST", "/tools/switch", {"tool": tool, "enabled": True})
     page.get_by_label("Policy file").set_input_files(kept)
     page.get_by_role("button", name="What would change").click()
     difference = page.get_by_role("region", name="The difference")

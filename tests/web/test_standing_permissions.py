@@ -43,7 +43,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
 def call(served: Site, tool: str, text: str) -> Any:
     served.settle()
     ended = served.ask("POST", "/call", {"tool": tool, "arguments": {"text": text}}, token=AGENT_TOKEN)
-    assert "ended" in ended, ended
+    assert "outcome" in ended, ended
     return ended
 
 
@@ -77,7 +77,7 @@ def test_a_destructive_tool_is_asked_about_twice_and_the_dialog_lists_what_it_co
     expect(page.get_by_text(f"create_refund runs without confirmation for {AGENT}, until")).to_be_visible()
     (given,) = consents(served)
     assert (given["tool"], given["principal"], given["client"]) == (REFUND, AGENT, None)
-    assert call(served, REFUND, "another")["ended"] == "returned"
+    assert call(served, REFUND, "another")["outcome"] == "returned"
 
 
 @pytest.mark.behaviour("confirmation.standing_pages", "confirmation.standing_ends")
@@ -94,7 +94,7 @@ def test_a_permission_for_one_client_gets_the_chosen_end_and_is_revoked_in_its_t
     expect(
         page.get_by_text(f"runs without confirmation for {AGENT} with this client, until {last_day}")
     ).to_be_visible()
-    assert call(served, NOTE, "second")["ended"] == "returned"
+    assert call(served, NOTE, "second")["outcome"] == "returned"
 
     page.get_by_role("tab", name="Standing permissions").click()
     line = page.get_by_role("row").filter(has_text=NOTE)
@@ -105,7 +105,7 @@ def test_a_permission_for_one_client_gets_the_chosen_end_and_is_revoked_in_its_t
     expect(question).to_contain_text(NOTE)
     question.get_by_role("button", name="Revoke").click()
     expect(page.get_by_role("heading", name="No standing permissions")).to_be_visible()
-    assert call(served, NOTE, "third")["ended"] == "confirmation_required"
+    assert call(served, NOTE, "third")["outcome"] == "confirmation_required"
 
 
 def give(served: Site, text: str) -> str:

@@ -23,7 +23,7 @@ def tabs(made: BrowserContext, served: Site, count: int) -> list[Page]:
 
 
 def throw(served: Site, *, on: bool) -> None:
-    served.ask("POST", "/tools/switch", {"tool": LIST, "on": on, "note": "for a test"})
+    served.ask("POST", "/tools/switch", {"tool": LIST, "enabled": on, "note": "for a test"})
 
 
 def see(pages: list[Page], *, on: bool) -> None:

@@ -126,12 +126,12 @@ def test_a_tool_is_switched_off_with_a_note_and_on_again(page: Page, served: Sit
     page.get_by_role("button", name="Turn off").click()
     expect(page.get_by_role("switch", name="Switched off")).to_be_visible()
     expect(page.locator(".screen-lead")).to_contain_text("stocktaking")
-    assert served.ask("GET", f"/board/peg?tool={SEARCH}")["peg"]["status"] == "disabled_by_user"
+    assert served.ask("GET", f"/board/tool?tool={SEARCH}")["tool"]["status"] == "disabled_by_user"
     # A key on a switch whose last change is still under way is lost, and the page may show the change before that.
     expect(page.get_by_role("switch", name="Switched off")).to_be_enabled()
     page.get_by_role("switch", name="Switched off").press("Space")
     expect(page.get_by_role("switch", name="Switched on")).to_be_visible()
-    assert served.ask("GET", f"/board/peg?tool={SEARCH}")["peg"]["state"] == "open"
+    assert served.ask("GET", f"/board/tool?tool={SEARCH}")["tool"]["state"] == "open"
 
 
 @pytest.mark.behaviour("web.tool")

@@ -118,8 +118,8 @@ def test_an_import_that_was_read_before_somebody_else_decided_is_read_again(page
     page.goto(f"{served.address}/ui/toolsets?import=1")
     choose(page, written("toolset.yaml", ALMANAC.replace("almanac", "yearbook")))
     expect(page.get_by_role("button", name="Import yearbook")).to_be_enabled()
-    served.ask("POST", "/toolsets/kitchen/switch", {"on": False})
-    served.ask("POST", "/toolsets/kitchen/switch", {"on": True})
+    served.ask("POST", "/toolsets/kitchen/switch", {"enabled": False})
+    served.ask("POST", "/toolsets/kitchen/switch", {"enabled": True})
     page.get_by_role("button", name="Import yearbook").click()
     expect(report(page)).to_contain_text("Look at it again before you decide.")
     assert "yearbook" not in ids(served)
@@ -175,7 +175,7 @@ def test_a_secret_is_set_and_never_shown_again(page: Page, served: Site) -> None
     expect(page.get_by_text("It asks for 1 secret")).to_have_count(0)
     expect(page.get_by_text("Asleep", exact=True)).to_be_visible()
     called = served.ask("POST", "/call", {"tool": "shared-costs:settle_up", "arguments": {}})
-    assert called["ended"] == "returned", called
+    assert called["outcome"] == "returned", called
     expect(page.get_by_text("Up", exact=True)).to_be_visible()
 
 

@@ -142,7 +142,7 @@ def test_space_throws_the_switch_and_turning_off_asks_for_a_note(page: Page, ser
 
 @pytest.mark.behaviour("web.wall_switches")
 def test_several_are_chosen_and_switched_together(page: Page, served: Site) -> None:
-    names = [each["id"] for each in served.ask("GET", "/board")["pegs"] if each["id"].startswith("mcp:drawer~")]
+    names = [each["id"] for each in served.ask("GET", "/board")["tools"] if each["id"].startswith("mcp:drawer~")]
     first, second = [id for id in names if not id.endswith(("delete_note", "list_notes"))][:2]
     peg(page, first).click(modifiers=["Shift"])
     peg(page, second).click(modifiers=["Control"])
@@ -195,8 +195,8 @@ def test_a_tool_that_hangs_in_two_toolsets_lights_up_together(page: Page) -> Non
     def alike(route: Route) -> None:
         """Two toolsets of this board with one server each, as if both had the same."""
         body = route.fetch().json()
-        pegs = [{**each, "serverId": "one"} if each["name"] == "search_books" else each for each in body["pegs"]]
-        route.fulfill(json={**body, "pegs": pegs})
+        pegs = [{**each, "serverId": "one"} if each["name"] == "search_books" else each for each in body["tools"]]
+        route.fulfill(json={**body, "tools": pegs})
 
     page.route("**/api/v1/board*", alike)
     page.reload()

@@ -137,7 +137,7 @@ def _confirmation_seconds(said: LocatedValue[ConfigValues] | None) -> float:
 
 
 def _standing_days(said: LocatedValue[ConfigValues] | None) -> int | None:
-    days = None if said is None else said.value.get(root.STANDING_DAYS)
+    days = None if said is None else said.value.get(root.CONSENT_DAYS)
     if days is None:
         return DeclaredSettings().consent_days
     return None if days.value == "never" else days.value

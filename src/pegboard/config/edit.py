@@ -156,7 +156,7 @@ _EDITABLE_KEYS: Final = frozenset(
 _BOM: Final = "\ufeff"
 
 
-SettingKind: TypeAlias = Literal["truth", "whole", "seconds", "choice", "texts"]
+SettingKind: TypeAlias = Literal["boolean", "integer", "seconds", "choice", "list"]
 
 
 @dataclass(frozen=True)
@@ -197,15 +197,15 @@ def accepted_value(key: str) -> AcceptedValue:
         section = inner
     match {each.name: each.field_type for each in section.keys}[last]:
         case BooleanField():
-            return AcceptedValue("truth")
+            return AcceptedValue("boolean")
         case ChoiceField(words):
             return AcceptedValue("choice", tuple(words))
         case ListField():
-            return AcceptedValue("texts")
+            return AcceptedValue("list")
         case DurationField():
             return AcceptedValue("seconds")
         case _:
-            return AcceptedValue("whole")
+            return AcceptedValue("integer")
 
 
 def change_setting(

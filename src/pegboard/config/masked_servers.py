@@ -81,7 +81,7 @@ def mask_connection(connection: Connection) -> Mapping[str, Json]:
                 "secrets": [*secrets],
                 "workspace": connection.workspace,
                 "containers": {id: {**_mask_image(image)} for id, image in connection.containers.items()},
-                "linked": connection.linked,
+                "linkedFolder": connection.linked,
             }
         case WebApi() as api:
             return {

@@ -216,8 +216,8 @@ def _callers(values: ConfigValues) -> GatewaySettings:
         hosts=tuple(host.value for host in said.value.value(access.HOSTS, ())),
         origins=tuple(origin.value for origin in said.value.value(access.ORIGINS, ())),
         proxies=tuple(ip_network(one.value) for one in said.value.value(access.PROXIES, ())),
-        max_values=said.value.value(access.MOST_VALUES, MAX_VALUES),
-        max_bytes=None if (most := said.value.get(access.MOST_BYTES)) is None else most.value,
+        max_values=said.value.value(access.MAX_REQUEST_VALUES, MAX_VALUES),
+        max_bytes=None if (most := said.value.get(access.MAX_REQUEST_BYTES)) is None else most.value,
         max_connections_per_address=said.value.value(access.MAX_CONNECTIONS, access.MAX_WAITING),
     )
 

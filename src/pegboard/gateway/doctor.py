@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from shlex import quote
-from typing import Final, assert_never
+from typing import Final, Literal, TypeAlias, assert_never
 
 from pegboard.config.overrides import PIN_ADVICE, plaintext_secrets
 from pegboard.core.calls.caller_credentials import caller_credentials_warning, shared_toolset_warning
@@ -85,14 +85,17 @@ MAX_DUPLICATES: Final = 10
 """Two servers that share everything would fill the page; the first ones tell enough."""
 
 
+IssueSeverity: TypeAlias = Literal["error", "warning"]
+
+
 @dataclass(frozen=True, slots=True)
 class BoardIssue:
-    """`grave` things stop something from working; the others only want a look."""
+    """An error stops something from working; a warning only needs a look."""
 
     subject: str
-    what: str
-    mend: str
-    grave: bool = True
+    message: str
+    fix: str
+    severity: IssueSeverity = "error"
 
 
 def diagnose(board: BoardState, *, running: bool = True) -> tuple[BoardIssue, ...]:
@@ -123,7 +126,7 @@ async def pending_ticket_findings(desk: TicketDesk) -> tuple[BoardIssue, ...]:
     first = waiting[0]
     wait = "call waits" if len(waiting) == 1 else "calls wait"
     what = f"{len(waiting)} {wait} for your decision, first one of {quote_name(first.tool)}."
-    return (BoardIssue("tickets", what, f"pegboard tickets show {first.id}", grave=False),)
+    return (BoardIssue("tickets", what, f"pegboard tickets show {first.id}", severity="warning"),)
 
 
 def _notices(board: BoardState) -> Iterator[BoardIssue]:
@@ -145,7 +148,7 @@ def _config_warnings(board: BoardState) -> Iterator[BoardIssue]:
     for remark in board.current_warnings():
         if not any(remark.message.rstrip(".") in why for why in reasons):
             yield BoardIssue(
-                remark.file, board.config_warnings.format_problem(remark), f"Edit {remark.location}", grave=False
+                remark.file, board.config_warnings.format_problem(remark), f"Edit {remark.location}", severity="warning"
             )
 
 
@@ -153,11 +156,11 @@ def _reviews(board: BoardState) -> Iterator[BoardIssue]:
     for reason in servers_under_review(board.policy):
         key = reason.server
         remove = "toolset remove" if isinstance(key, ToolsetKey) else "servers remove"
-        mend = (
+        fix = (
             f"Look at it: pegboard servers review {key}   Then: pegboard servers release {key}   "
             f"If you do not want it: pegboard {remove} {key}"
         )
-        yield BoardIssue(str(reason.server), explain_reason(reason), mend)
+        yield BoardIssue(str(reason.server), explain_reason(reason), fix)
 
 
 def _web_api(board: BoardState) -> Iterator[BoardIssue]:
@@ -180,14 +183,14 @@ def _web_api(board: BoardState) -> Iterator[BoardIssue]:
         # Of those in the file the file's remarks tell.
         if key.toolset in own and isinstance(server.origin, InstalledBy):
             told = f"{shared_toolset_warning(key.toolset, api.title)}."
-            yield BoardIssue(str(key), told, f"pegboard toolset show {key.toolset}", grave=False)
+            yield BoardIssue(str(key), told, f"pegboard toolset show {key.toolset}", severity="warning")
     if not down and (warning := caller_credentials_warning(api)) is not None:
         prefix = f"{api.kind.upper()}_REQUEST"
         fix = (
             f"If they should not, say so: {api.kind}.request_credentials; or {prefix}_HEADER_PREFIX= and "
             f"{prefix}_AUTHORIZATION_HEADER=0"
         )
-        yield BoardIssue(api.kind, warning, fix, grave=False)
+        yield BoardIssue(api.kind, warning, fix, severity="warning")
 
 
 def _servers(board: BoardState, running: bool) -> Iterator[BoardIssue]:
@@ -198,8 +201,8 @@ def _servers(board: BoardState, running: bool) -> Iterator[BoardIssue]:
             case ProviderDown(_, why) if (wanted := find_unset_secret(why)) is not None:
                 yield BoardIssue(str(source), f"{_display_name(source)} is down: {outage_kind(why)}.", wanted.command)
             case ProviderDown(_, why) if (wanted := find_unusable_secret(why)) is not None:
-                mend = f"Mend what it names, or set the secret to something else: {wanted.command}"
-                yield BoardIssue(str(source), f"{_display_name(source)} is down: {why.rstrip('.')}.", mend)
+                fix = f"Mend what it names, or set the secret to something else: {wanted.command}"
+                yield BoardIssue(str(source), f"{_display_name(source)} is down: {why.rstrip('.')}.", fix)
             case ProviderDown(_, why, _, last_lines):
                 told = f" It last wrote: {last_lines[-1]!r}" if last_lines else ""
                 yield BoardIssue(
@@ -222,7 +225,7 @@ def _servers(board: BoardState, running: bool) -> Iterator[BoardIssue]:
                 str(source),
                 f"{_display_name(source)} {flaw.sentence}",
                 flaw.fix or "Tell the server's author; its other tools work.",
-                grave=False,
+                severity="warning",
             )
 
 
@@ -255,7 +258,7 @@ def _unknown_names(board: BoardState) -> Iterator[BoardIssue]:
     doubted = {doubt.toolset for doubt in board.config_warnings.undeclared_toolsets}
     for entry in unknown_names(board.catalogue, board.policy):
         if entry.kind != "toolset" or entry.text not in doubted:
-            yield BoardIssue(entry.setting, str(entry), entry.fix, grave=not entry.is_pattern)
+            yield BoardIssue(entry.setting, str(entry), entry.fix, severity="warning" if entry.is_pattern else "error")
 
 
 def _pending_approvals(board: BoardState) -> Iterator[BoardIssue]:
@@ -267,18 +270,20 @@ def _pending_approvals(board: BoardState) -> Iterator[BoardIssue]:
             f"{len(waiting)} tool{' waits' if len(waiting) == 1 else 's wait'} for approval, first "
             f"{quote_name(first)}.",
             "pegboard approvals list",
-            grave=False,
+            severity="warning",
         )
 
 
 def _presentation_warnings(board: BoardState) -> Iterator[BoardIssue]:
     if (told := presentation_warning(board)) is not None:
-        yield BoardIssue("presentation", told, PRESENTATION_FIX, grave=False)
+        yield BoardIssue("presentation", told, PRESENTATION_FIX, severity="warning")
     shown = {entry.text for entry in unknown_names(board.catalogue, board.policy)}
     for listed, unknown in unmatched_pinned_entries(board.resolution(View()), board.policy.declared.presentation):
         if listed.text in shown or listed.optional:
             continue
-        yield BoardIssue("always_visible", f"always_visible ({listed.at}): {unknown}", f"Edit {listed.at}", grave=False)
+        yield BoardIssue(
+            "always_visible", f"always_visible ({listed.at}): {unknown}", f"Edit {listed.at}", severity="warning"
+        )
 
 
 def _interactive(board: BoardState) -> Iterator[BoardIssue]:
@@ -297,7 +302,7 @@ def _interactive(board: BoardState) -> Iterator[BoardIssue]:
             "principals",
             f"{principal} is interactive: answers in its clients confirm calls.",
             f"If no person sits at them: {unmark}",
-            grave=False,
+            severity="warning",
         )
 
 
@@ -309,7 +314,7 @@ def _resource_conflicts(board: BoardState) -> Iterator[BoardIssue]:
             uri,
             f"{named} offer the resource {uri!r}; {sources[0]} answers for it.",
             "Switch one of them off, or narrow a request to the one that is meant.",
-            grave=False,
+            severity="warning",
         )
     for overlap in islice(template_overlaps(offered, fits_template), MAX_DUPLICATES):
         yield BoardIssue(
@@ -317,13 +322,15 @@ def _resource_conflicts(board: BoardState) -> Iterator[BoardIssue]:
             f"The template {overlap.pattern!r} of {overlap.source} also fits what {overlap.other} has, such as "
             f"{overlap.uri!r}; {overlap.answered_by} answers for that.",
             "Switch one of them off, or narrow a request to the one that is meant.",
-            grave=False,
+            severity="warning",
         )
     for source, opening in resource_visibility(board.catalogue, board.policy, View()).items():
         match opening:
             case ResourcesWithheld(UnreviewedServer()) if board.catalogue.listings[source].resources != NO_RESOURCES:
                 told = explain_not_visible(source, opening) or ""
-                yield BoardIssue(str(source), told, f"Set trust: baseline for {source}, if you trust it.", grave=False)
+                yield BoardIssue(
+                    str(source), told, f"Set trust: baseline for {source}, if you trust it.", severity="warning"
+                )
             case _:
                 pass
 
@@ -344,11 +351,11 @@ def unfit_overrides(board: BoardState) -> Iterator[BoardIssue]:
         about = str(row.target if misfit.tool is None else misfit.tool)
         place = row.origin(misfit.field) if misfit.field is not None else next(iter(row.origins.values()), None)
         where = "" if place is None else f" ({_owner(place)})"
-        mend = (
+        fix = (
             f"Edit {place}" if isinstance(place, DeclaredAt) and not row.from_manifest else _command(row, misfit.field)
         )
         what = f"Override of {escape_name(str(row.target))} in {row.toolset}{where}: {misfit.problem}"
-        yield BoardIssue(about, what, mend, grave=False)
+        yield BoardIssue(about, what, fix, severity="warning")
 
 
 def clear_pins(board: BoardState) -> Iterator[BoardIssue]:

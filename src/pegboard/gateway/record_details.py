@@ -77,10 +77,10 @@ def current_verdict(board: BoardState, row: AuditRow) -> CurrentVerdict | None:
     resolution = board.resolution(View(principal))
     verdict = resolution.verdicts.get(id) if isinstance(id, ToolId) else None
     if not board.policy.is_known_principal(principal):
-        return CurrentVerdict("absent", version, sentence=f"There is no caller {row.principal!r} any more.")
+        return CurrentVerdict("hidden", version, sentence=f"There is no caller {row.principal!r} any more.")
     match verdict:
         case None:
-            return CurrentVerdict("gone", version, sentence=f"There is no tool {row.tool} on the board now.")
+            return CurrentVerdict("missing", version, sentence=f"There is no tool {row.tool} on the board now.")
         case OpenTool():
             return CurrentVerdict("open", version)
         case LockedTool(_, reason):
@@ -88,5 +88,5 @@ def current_verdict(board: BoardState, row: AuditRow) -> CurrentVerdict | None:
             return CurrentVerdict("locked", version, verdict.status.value, explain_reason(reason), cure)
         case HiddenTool(_, removed):
             return CurrentVerdict(
-                "absent", version, sentence=explain_hidden(removed), remedy=hidden_remedy(removed, verdict.tool.id)
+                "hidden", version, sentence=explain_hidden(removed), remedy=hidden_remedy(removed, verdict.tool.id)
             )

@@ -97,9 +97,9 @@ def explain_query(matches: LexicalMatches) -> JsonObject:
     missing = [*dict.fromkeys(word for word, is_met in zip(words, met, strict=True) if not is_met)]
     found = {word for word, is_met in zip(words, met, strict=True) if is_met}
     return {
-        "looked_for": _as_json_list(looked_for),
-        "found_nowhere": _as_json_list([word for word in missing if word not in found]),
-        "passed_over": _as_json_list([*matches.query.ignored]),
+        "searched": _as_json_list(looked_for),
+        "unmatched": _as_json_list([word for word in missing if word not in found]),
+        "ignored": _as_json_list([*matches.query.ignored]),
     }
 
 

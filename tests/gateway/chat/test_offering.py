@@ -70,4 +70,4 @@ def test_how_to_wait_for_a_person_is_told_once_somebody_must_decide() -> None:
     waiting = offering(waiting=True)
     assert waiting.gateway_tools[TICKET_TOOL] == TICKET_ID
     told = [each for each in waiting.tool_schemas if isinstance(each, dict) and each["name"] == TICKET_TOOL]
-    assert [each["why"] for each in told] == ["a call waits for a person's decision"]
+    assert [each["reason"] for each in told] == ["a call waits for a person's decision"]

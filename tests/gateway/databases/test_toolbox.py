@@ -350,12 +350,15 @@ async def test_a_source_that_must_not_be_served_is_not_unless_its_operator_insis
         told = text_of(await sql(house, "read"))
         assert told == "Database 'shop' cannot be asked: postgres is a superuser. Create a role."
         (finding,) = await database_findings(house.gateway.databases)
-        assert finding.what == "Database shop cannot be asked: postgres is a superuser. Create a role."
-        assert finding.grave
+        assert finding.message == "Database shop cannot be asked: postgres is a superuser. Create a role."
+        assert finding.severity == "error"
     async with housing(declaring(database("shop", force=True)), ScriptedEngines(checked=grave)) as house:
         assert isinstance(await sql(house, "read"), AnnotatedSuccess)
         (finding,) = await database_findings(house.gateway.databases)
-        assert (finding.what, finding.grave) == ("Database shop: postgres is a superuser. Create a role.", False)
+        assert (finding.message, finding.severity) == (
+            "Database shop: postgres is a superuser. Create a role.",
+            "warning",
+        )
 
 
 EXCESS = DatabaseCheck(
@@ -376,10 +379,10 @@ async def test_a_login_that_can_read_what_is_denied_is_refused_even_with_force_a
         async with housing(declaring(database("shop", force=forced)), engines) as house:
             text = text_of(await sql(house, "read"))
             assert [engine.ran for engine in engines.made] == [[]]
-            (finding,) = [each for each in await database_findings(house.gateway.databases) if each.grave]
+            (finding,) = [each for each in await database_findings(house.gateway.databases) if each.severity == "error"]
         assert "pegboard db role shop" in text
         assert "staff" not in text
-        assert "staff" not in finding.what
+        assert "staff" not in finding.message
 
 
 @pytest.mark.behaviour("databases.excess_privileges_refused")

@@ -184,7 +184,7 @@ async def test_a_damaged_model_is_told_with_how_to_make_it_anew(tmp_path: Path, 
     (folder / "network.onnx").write_bytes(content)
     (folder / "vocabulary.txt").write_text("[UNK]\n[CLS]\n[SEP]\n", "utf-8")
     encoder = MiniLmEncoder(folder)
-    with pytest.raises(EncodingError, match=r"cannot be used: .*pegboard search setup --again"):
+    with pytest.raises(EncodingError, match=r"cannot be used: .*pegboard search setup --force"):
         await encoder.encode_query("anything")
     encoder.close()
 

@@ -121,13 +121,13 @@ def _settled(gateway: Gateway, servers: Iterable[str]) -> None:
     headers = {"authorization": f"Bearer {gateway.token}"}
     for name in servers:
         url = f"{gateway.url}/api/v1/servers/{name}~{name}"
-        answer = httpx2.get(url, params={"settle": "40"}, headers=headers, timeout=PATIENCE, trust_env=False)
+        answer = httpx2.get(url, params={"wait": "40"}, headers=headers, timeout=PATIENCE, trust_env=False)
         assert answer.status_code == 200, answer.text
 
 
 def calls(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Of an answer: which tools were called for it, and how that ended."""
-    return [(call["name"], call["ended"]) for call in body["pegboard"]["calls"]]
+    return [(call["name"], call["outcome"]) for call in body["pegboard"]["calls"]]
 
 
 def text(body: Mapping[str, Any]) -> str:

@@ -82,7 +82,7 @@ def test_a_model_that_calls_tools_natively_has_python_execution_too(place: Place
     told = {each["function"]["name"]: each["function"]["description"] for each in first["tools"]}
     assert "everyday.add" in told["python_execution"]
     assert second["messages"][-1]["content"] == "15"
-    reasons = [why for why in body["pegboard"]["why"] if "python_execution" in why or "codemode" in why]
+    reasons = [why for why in body["pegboard"]["reasons"] if "python_execution" in why or "codemode" in why]
     assert [why for why in reasons if "has no python_execution" in why] == []
 
 

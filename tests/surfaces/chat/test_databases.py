@@ -41,7 +41,7 @@ def test_a_model_finds_the_table_asks_it_and_writes_only_after_a_yes(tmp_path: P
         assert fourth["messages"][-1]["content"].startswith("confirmation_required")
         assert customers(file) == ["Ada", "Ben", "Cleo"]
         told = place.pegboard("prompt", "--model", "model-x:70b")
-        assert {each["subject"]: each["place"] for each in told["builtins"]} == {
+        assert {each["subject"]: each["availability"] for each in told["builtins"]} == {
             "python_execution": "in",
             "tool_search": "in",
             "search_schemas": "in",

@@ -212,4 +212,4 @@ def test_a_server_that_takes_no_tools_for_its_model_is_told_of_them_in_the_promp
         body = place.say(model, QUESTION)
         assert (calls(body), text(body), body["pegboard"]["format"]) == ([("add", "returned")], "5.", "hermes")
         assert ["tools" if "tools" in each else None for each in place.asked_of(model)[before:]] == asked
-        assert any("this model does not support tools" in why for why in body["pegboard"]["why"])
+        assert any("this model does not support tools" in why for why in body["pegboard"]["reasons"])

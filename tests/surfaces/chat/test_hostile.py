@@ -224,7 +224,7 @@ def test_a_list_that_the_only_server_does_not_give_is_no_fault_of_the_clients(
 
 @pytest.fixture(scope="module")
 def single(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with opened(tmp_path_factory.mktemp("single"), chat={"limits": {"at_once": 1}}) as place:
+    with opened(tmp_path_factory.mktemp("single"), chat={"limits": {"concurrency": 1}}) as place:
         yield place
 
 

@@ -24,7 +24,7 @@ def test_tools_are_searched_by_what_the_user_says_before_the_model_is_asked(plac
     (asked,) = place.asked_of(model)
     assert "tool_search" in names(asked)
     assert "add" in names(asked)
-    (why,) = [tool["why"] for tool in told["tools"] if tool["name"] == "add"]
+    (why,) = [tool["reason"] for tool in told["tools"] if tool["name"] == "add"]
     assert why.startswith("it was found, in place 1; the model has 70 billion parameters")
     assert told["tools"][names(asked).index("add")]["tool"] == "mcp:everyday~everyday:add"
 
@@ -172,7 +172,7 @@ def test_a_tool_of_the_clients_keeps_its_name_and_ours_has_another(place: Place)
     assert asked["tools"][-2:] == [theirs, search]
     assert len({*names(asked)}) == len(names(asked))
     assert {"everyday__add", "pegboard_tool_search"} < {*names(asked)}
-    assert body["pegboard"]["clashes"] == [
+    assert body["pegboard"]["name_conflicts"] == [
         "'tool_search' is called 'pegboard_tool_search' here: a tool of the client's own has that name.",
         "'add' is called 'everyday__add' here: a tool of the client's own has that name.",
     ]
@@ -253,7 +253,7 @@ def test_a_call_that_is_waited_for_in_vain_ended_as_what_it_is(place: Place, dec
                     if decides:
                         place.pegboard("tickets", "deny", event["ticket"])
                 if event.get("type") == "result":
-                    told.append(event["ended"])
+                    told.append(event["outcome"])
     if not decides:
         place.pegboard("tickets", "deny", *tickets)
     assert (told, mark in place.ran) == ([ended], False)

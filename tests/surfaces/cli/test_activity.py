@@ -39,16 +39,16 @@ def test_calls_refusals_and_decisions_are_listed_and_shown(at_gateway: Pegboard)
     assert at_gateway("tools", "call", TOOL, "--arg", "text=x").code == 5
     assert at_gateway("tools", "enable", TOOL).code == 0
     newest = records(at_gateway, "--limit", "4", "--server", "many")
-    assert [(one["kind"], one["outcome"], one["about"], one["principal"]) for one in newest] == [
+    assert [(one["kind"], one["outcome"], one["subject"], one["principal"]) for one in newest] == [
         ("switch", "done", TOOL, "local"),
         ("refusal", "disabled_by_user", TOOL, "local"),
         ("switch", "done", TOOL, "local"),
         ("call", "returned", TOOL, "local"),
     ]
     on, refused, off, call = newest
-    assert (off["said"], on["said"]) == ("switched off: noisy", "switched on")
+    assert (off["message"], on["message"]) == ("switched off: noisy", "switched on")
     assert (off["policyVersion"], refused["policyVersion"]) == (call["policyVersion"] + 1, off["policyVersion"])
-    assert (call["arguments"], call["tookMs"] > 0, call["resultTokens"] > 0) == ('{"text": "hello"}', True, True)
+    assert (call["arguments"], call["durationMs"] > 0, call["resultTokens"] > 0) == ('{"text": "hello"}', True, True)
     lines = at_gateway("activity", "list", "--limit", "4", "--server", "many").out.splitlines()
     assert lines[0].split() == ["ID", "WHEN", "KIND", "WHO", "WHAT", "OUTCOME", "TOOK", "TOKENS"]
     assert f"{TOOL} switched off: noisy" in lines[3]
@@ -57,13 +57,13 @@ def test_calls_refusals_and_decisions_are_listed_and_shown(at_gateway: Pegboard)
     assert shown.out.splitlines()[0] == f"{call['id']}  call  returned"
     assert 'arguments, redacted:\n{"text": "hello"}' in shown.out
     whole = at_gateway("activity", "show", str(call["id"]), "--json").json
-    laps, now = whole.pop("timeline"), whole.pop("resolvedNow")
+    laps, now = whole.pop("timeline"), whole.pop("currentVerdict")
     assert whole == {**call, "children": []}
     assert [lap["part"] for lap in laps] == ["gate", "provider", "render"]
     assert now == {
         "verdict": "open",
         "status": None,
-        "sentence": "",
+        "message": "",
         "remedy": "",
         "policyVersion": on["policyVersion"],
         "samePolicy": False,
@@ -74,7 +74,7 @@ def test_each_option_narrows_and_what_is_wrong_with_one_is_told(at_gateway: Pegb
     called(at_gateway)
     assert {one["kind"] for one in records(at_gateway, "--kind", "call")} == {"call"}
     assert {one["name"] for one in records(at_gateway, "--tool", "tool_00000")} == {"tool_00000"}
-    assert {one["about"] for one in records(at_gateway, "--tool", TOOL)} == {TOOL}
+    assert {one["subject"] for one in records(at_gateway, "--tool", TOOL)} == {TOOL}
     assert records(at_gateway, "--principal", "nobody") == []
     assert records(at_gateway, "--since", "1h", "--client", "operator") != []
     assert records(at_gateway, "--until", "2020-01-01") == []

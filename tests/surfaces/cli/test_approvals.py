@@ -30,7 +30,7 @@ def test_a_person_reads_approves_and_blocks_what_waits(at_gateway: Pegboard) -> 
     assert re.search(rf"^{FIRST}  new   20\d\d-\d\d-\d\d \d\d:\d\d  {SERVER}", listed.out, re.MULTILINE)
     assert f"pegboard approvals show --server {SERVER}" in listed.out
     body = at_gateway("approvals", "list", "--server", "strict", "--json").json
-    assert [each["id"] for each in body["waiting"]] == [FIRST, SECOND, THIRD]
+    assert [each["id"] for each in body["pending"]] == [FIRST, SECOND, THIRD]
 
     text = at_gateway("approvals", "show", FIRST)
     fingerprint = shown(at_gateway, FIRST)["fingerprint"]
@@ -113,7 +113,7 @@ def test_what_does_not_exist_is_not_found(at_gateway: Pegboard) -> None:
 @pytest.mark.behaviour("approvals.quarantine", "approvals.release")
 def test_a_server_in_quarantine_is_looked_at_and_let_out(at_gateway: Pegboard) -> None:
     added = at_gateway("servers", "add", "guest", "--quarantine", "--json", "--", *command("many", "2")).json
-    assert (added["on"], "in quarantine" in added["review"]) == (False, True)
+    assert (added["active"], "in quarantine" in added["review"]) == (False, True)
     assert "pegboard servers review guest~guest" in at_gateway("servers", "list").out
 
     unstarted = at_gateway("servers", "review", "guest")

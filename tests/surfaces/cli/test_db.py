@@ -63,8 +63,8 @@ def test_a_database_that_is_not_there_is_told_by_check_and_doctor(pegboard: Pegb
     doctor = pegboard("doctor", "--config", config, "--json")
     (found,) = [each for each in doctor.json["findings"] if each["subject"] == "database gone"]
     assert doctor.code == 1
-    assert found["what"].startswith("Database gone cannot be asked: ")
-    assert found["mend"] == f"Correct it at {config}:4, then look again: pegboard db check gone"
+    assert found["message"].startswith("Database gone cannot be asked: ")
+    assert found["fix"] == f"Correct it at {config}:4, then look again: pegboard db check gone"
     assert not (tmp_path / "gone.db").exists()
 
 
@@ -121,7 +121,7 @@ def test_a_query_that_writes_is_refused_or_waits_for_a_person(pegboard: Pegboard
     refused = pegboard("db", "query", "shop", write, "--config", config)
     assert (refused.code, refused.err.startswith("pegboard: Refused: shop may only be read")) == (5, True)
     waits = pegboard("db", "query", "open", write, "--config", config, "--json")
-    assert (waits.code, waits.json["ended"]) == (5, "confirmation_required")
+    assert (waits.code, waits.json["outcome"]) == (5, "confirmation_required")
     assert customers(tmp_path / "shop.db") == ["Ada", "Ben", "Cleo"]
     shown = pegboard("tickets", "show", waits.json["ticket"], "--config", config).out
     assert json.loads(shown.partition("arguments, to the letter:")[2].partition("\npegboard")[0])["sql"] == write
@@ -130,7 +130,7 @@ def test_a_query_that_writes_is_refused_or_waits_for_a_person(pegboard: Pegboard
     assert (done.code, done.json["changed_rows"]) == (0, 1), done.err
     assert customers(tmp_path / "shop.db") == ["Ada", "Cleo"]
     again = pegboard("db", "query", "open", write, "--config", config, "--json")
-    assert again.json["ended"] == "confirmation_required"
+    assert again.json["outcome"] == "confirmation_required"
 
 
 @pytest.mark.behaviour("databases.commands", "builtins.search_schemas_by_meaning")

@@ -28,18 +28,18 @@ def test_a_tool_is_switched_off_and_on_again(at_gateway: Pegboard) -> None:
 def test_a_program_approves_only_what_it_names_by_its_fingerprint(at_gateway: Pegboard) -> None:
     unread = at_gateway("tools", "approve", WAITING)
     assert unread.code == 2
-    assert f"pegboard tools approve {WAITING} --read " in unread.err
-    wrong = at_gateway("tools", "approve", WAITING, "--read", "0" * 64)
+    assert f"pegboard tools approve {WAITING} --fingerprint " in unread.err
+    wrong = at_gateway("tools", "approve", WAITING, "--fingerprint", "0" * 64)
     assert wrong.code == 5
     assert "changed while you were reading it" in wrong.err
     read = at_gateway("tools", "show", WAITING, "--json").json["fingerprint"]
-    approved = at_gateway("tools", "approve", WAITING, "--read", read)
+    approved = at_gateway("tools", "approve", WAITING, "--fingerprint", read)
     assert (approved.code, approved.out) == (0, f"{WAITING} is approved as it was read.\n")
     assert at_gateway("tools", "show", WAITING, "--json").json["verdict"] == "open"
 
 
 def test_what_is_not_there_cannot_be_decided_on(at_gateway: Pegboard) -> None:
-    for words in (("disable",), ("enable",), ("approve", "--read", "0" * 64)):
+    for words in (("disable",), ("enable",), ("approve", "--fingerprint", "0" * 64)):
         gone = at_gateway("tools", words[0], "tool_0000l", *words[1:])
         assert gone.code == 4
         assert "tool_00001" in gone.err

@@ -57,7 +57,7 @@ def test_every_kind_of_change_is_told_with_its_reason(pegboard: Pegboard, home: 
         f"    {explain_reason(denied)}\n"
         "- mcp:talker~talker:crash_halfway  open → disabled_by_config\n"
         f"    mcp:talker~talker:crash_halfway is denied by the operator: deny pattern '*:crash*' (other.yaml:{deny}).\n"
-        "- mcp:talker~talker:echo  open → absent\n"
+        "- mcp:talker~talker:echo  open → hidden\n"
         "    The board's selection leaves it out.\n"
         "- gone~gone: the server and its tools would leave the board\n"
         "+ fresh~fresh: a new server; its tools are known once it runs\n"
@@ -72,13 +72,13 @@ def test_a_file_that_only_moves_its_lines_changes_nothing(pegboard: Pegboard, ho
     done = pegboard("diff", "moved.yaml")
     assert (done.code, done.out) == (0, "No tool would open or lock, and no server would start or stop.\n")
     assert pegboard("diff", "moved.yaml", "--json").json == {
-        "shifts": [],
-        "goneServers": [],
-        "newServers": [],
+        "changes": [],
+        "removedServers": [],
+        "addedServers": [],
         "startedServers": [],
         "changedServers": [],
-        "clashes": [],
-        "unknown": [],
+        "conflicts": [],
+        "unknownNames": [],
         "warnings": [],
     }
 
@@ -87,14 +87,14 @@ def test_another_callers_view_is_compared(pegboard: Pegboard, home: Path) -> Non
     board(home / "pegboard.yaml", {"one": peer("many", "1", trust="open")})
     other = board(home / "other.yaml", {"one": peer("many", "1", trust="open")}, grants={"bob": []})
     line = next(at for at, text in enumerate(other.read_text("utf-8").splitlines(), 1) if '"bob"' in text)
-    assert pegboard("diff", "other.yaml", "--json").json["shifts"] == []
-    assert pegboard("diff", "other.yaml", "--as", "bob", "--json").json["shifts"] == [
+    assert pegboard("diff", "other.yaml", "--json").json["changes"] == []
+    assert pegboard("diff", "other.yaml", "--as", "bob", "--json").json["changes"] == [
         {
             "id": "mcp:one~one:tool_00000",
             "before": {"verdict": "open"},
             "after": {
-                "verdict": "absent",
-                "sentence": not_granted("bob", "one"),
+                "verdict": "hidden",
+                "message": not_granted("bob", "one"),
                 "remedy": f"This is operator policy: in {other}:{line}, add one to what bob may use (now nothing).",
             },
         }
@@ -104,7 +104,7 @@ def test_another_callers_view_is_compared(pegboard: Pegboard, home: Path) -> Non
 def test_a_server_that_people_installed_clashes_with_one_of_the_other_file(pegboard: Pegboard, home: Path) -> None:
     pegboard("servers", "add", "mine", "--", "no-such-program")
     other = board(home / "other.yaml", {"mine": {"command": "no-such-program"}})
-    assert pegboard("diff", "other.yaml", "--json").json["clashes"] == [
+    assert pegboard("diff", "other.yaml", "--json").json["conflicts"] == [
         f"'mine~mine' is declared at {other}:3 and also installed by local. "
         "Rename it in the file, or run: pegboard servers remove mine~mine"
     ]

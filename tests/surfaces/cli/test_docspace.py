@@ -32,8 +32,8 @@ def test_it_tells_who_you_are_in_words_or_as_one_document(docspace: StandIn, peg
             "name": "Ada",
             "email": "ada@example.com",
             "role": "owner",
-            "sees": {"documents": True, "rooms": True, "people": True},
-            "whyNot": {},
+            "accessible": {"documents": True, "rooms": True, "people": True},
+            "errors": {},
         },
     )
 
@@ -89,8 +89,8 @@ def test_its_toolsets_are_not_given_away_and_the_doctor_tells_what_is_wrong_once
     )
     monkeypatch.setenv("DOCSPACE_TOOLSETS", "file")
     doctor = pegboard("doctor", "--json")
-    [finding] = [each for each in doctor.json["findings"] if each["grave"]]
+    [finding] = [each for each in doctor.json["findings"] if each["severity"]]
     assert doctor.code == 1
-    assert finding["what"].startswith(
+    assert finding["message"].startswith(
         "DocSpace is misconfigured: Parsing environment variables; DOCSPACE_TOOLSETS: custom Unknown value: file. "
     )

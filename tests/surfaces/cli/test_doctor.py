@@ -7,8 +7,8 @@ import pytest
 from tests.surfaces.cli.terminal import Done, Pegboard, board, of_folder, peer
 
 
-def findings(done: Done) -> list[tuple[str, str, bool]]:
-    return [(finding["what"], finding["mend"], finding["grave"]) for finding in done.json["findings"]]
+def findings(done: Done) -> list[tuple[str, str, str]]:
+    return [(finding["message"], finding["fix"], finding["severity"]) for finding in done.json["findings"]]
 
 
 @pytest.mark.behaviour("cli.doctor")
@@ -34,8 +34,8 @@ def test_every_problem_of_a_broken_file_is_told_with_its_place(pegboard: Pegboar
     done = pegboard("doctor", "--json")
     assert done.code == 1
     assert findings(done) == [
-        (f"{file}:2: servers.x.comand: unknown key. Did you mean 'command'?", f"Edit {file}:2", True),
-        (f"{file}:3: deny[0]: this must be a text, and it is 1. Put it in quotes.", f"Edit {file}:3", True),
+        (f"{file}:2: servers.x.comand: unknown key. Did you mean 'command'?", f"Edit {file}:2", "error"),
+        (f"{file}:3: deny[0]: this must be a text, and it is 1. Put it in quotes.", f"Edit {file}:3", "error"),
     ]
 
 
@@ -65,15 +65,15 @@ def test_servers_that_are_down_are_told_with_their_last_words_and_their_place(pe
         (
             "Server crash~crash is down: exited with code 3. It last wrote: 'crash_on_start: giving up'",
             mend("crash~crash", f"Correct it at {file}:2"),
-            True,
+            "error",
         ),
         (
             f"Server extra~extra is down: {lacking}",
             mend("extra~extra", "Correct it (pegboard servers remove extra~extra, then add it again)"),
-            True,
+            "error",
         ),
-        (f"Server missing~missing is down: {lacking}", mend("missing~missing", f"Correct it at {file}:3"), True),
-        (f"Server unset~unset is down: {unset}", mend("unset~unset", f"Correct it at {file}:4"), True),
+        (f"Server missing~missing is down: {lacking}", mend("missing~missing", f"Correct it at {file}:3"), "error"),
+        (f"Server unset~unset is down: {unset}", mend("unset~unset", f"Correct it at {file}:4"), "error"),
     ]
 
 
@@ -88,18 +88,18 @@ def test_unknown_names_waiting_tools_and_clashes_are_shown(pegboard: Pegboard, h
     done = pegboard("doctor", "--json")
     told = findings(done)
     assert done.code == 1
-    assert [(what, grave) for what, _, grave in told] == [
+    assert [(message, severity) for message, _, severity in told] == [
         (
             f"'one~one' is declared at {file}:3 and also installed by local. "
             "Rename it in the file, or run: pegboard servers remove one~one",
-            True,
+            "error",
         ),
         (
             f"Unknown tool 'tool_0000O' in selection.disabled_tools ({file}:14). Did you mean 'tool_00000'? Until the "
             "entry is corrected or marked as optional, mcp:one~one:tool_00000 is locked.",
-            True,
+            "error",
         ),
-        ("1 tool waits for approval, first mcp:one~one:tool_00000.", False),
+        ("1 tool waits for approval, first mcp:one~one:tool_00000.", "warning"),
     ]
     assert all(mend for _, mend, _ in told)
     assert pegboard("servers", "remove", "one~one").code == 0
@@ -114,9 +114,9 @@ def test_a_store_that_cannot_be_opened_is_told(pegboard: Pegboard, home: Path) -
     (data / "pegboard.db").chmod(0o600)
     done = pegboard("doctor", "--json", "--data-dir", "data")
     assert done.code == 1
-    ((what, mend, grave),) = findings(done)
-    assert what.startswith(f"sqlite:///{data / 'pegboard.db'} is not a readable SQLite database: ")
-    assert (mend, grave) == ("Mend this, then look again: pegboard doctor", True)
+    ((message, fix, severity),) = findings(done)
+    assert message.startswith(f"sqlite:///{data / 'pegboard.db'} is not a readable SQLite database: ")
+    assert (fix, severity) == ("Mend this, then look again: pegboard doctor", "error")
     board(home / "pegboard.yaml", {}, store="postgresql://nobody@127.0.0.1:9/x")
     unreachable = pegboard("doctor", "--json", "--data-dir", "fresh")
     assert unreachable.code == 1
@@ -138,12 +138,12 @@ def test_a_data_directory_that_others_may_use_is_told_with_the_command_that_clos
         (
             f"The data directory {data} is not used: others may write to it, and so could take the gateway over.",
             f"Run: chmod go-w '{data}'",
-            True,
+            "error",
         ),
         (
             f"Others may use {data / 'pegboard.db'}, in which servers' secrets may be kept.",
             f"chmod 600 '{data / 'pegboard.db'}'",
-            True,
+            "error",
         ),
     ]
 

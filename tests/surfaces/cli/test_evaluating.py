@@ -18,13 +18,13 @@ def test_a_build_fails_when_too_few_queries_find_what_they_should(at_gateway: Pe
     file = tmp_path / "queries.yaml"
     file.write_text("- {query: tool 00001, expected: [tool_00001]}\n- {query: tool 00002, expected: [tool_00002]}\n")
     strict = at_gateway("search", "eval", str(file))
-    lenient = at_gateway("search", "eval", str(file), "--least", "0.5", "--json")
+    lenient = at_gateway("search", "eval", str(file), "--min-hit-rate", "0.5", "--json")
     assert (strict.code, lenient.code) == (1, 0)
     lines = strict.out.splitlines()
     assert lines[1].split() == ["●", "tool", "00001", "mcp:three~three:tool_00001", "1"]
     assert "not found. " in lines[2]
     assert lines[4].startswith("1 of 2 queries find a tool that they should among 10 (50%)")
-    assert (lenient.json["passed"], lenient.json["rates"]["hits"]) == (True, 0.5)
+    assert (lenient.json["passed"], lenient.json["rates"]["hitRate"]) == (True, 0.5)
 
 
 def test_without_a_file_and_without_saved_queries_there_is_nothing_to_run(at_gateway: Pegboard) -> None:

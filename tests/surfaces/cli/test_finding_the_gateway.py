@@ -171,7 +171,7 @@ def test_a_gateway_that_hangs_is_told_with_its_process(
     )
     assert (refused.code, refused.err) == (6, f"pegboard: {told}\n")
     assert doctor.code == 1
-    assert [finding["what"] for finding in doctor.json["findings"]] == [told]
+    assert [finding["message"] for finding in doctor.json["findings"]] == [told]
 
 
 def test_without_a_gateway_a_left_address_is_not_even_tried(pegboard: Pegboard, gateway: Gateway, home: Path) -> None:

@@ -39,7 +39,7 @@ def test_the_lists_of_all_five_clients_are_found_and_nothing_is_written(
         "VS Code",
         "Windsurf",
     ]
-    assert [(server["id"], server["thereAlready"]) for server in body["servers"]] == [
+    assert [(server["id"], server["existingOrigin"]) for server in body["servers"]] == [
         ("desktop~desktop", None),
         ("code~code", None),
         ("cursor~cursor", None),
@@ -96,7 +96,7 @@ def test_said_yes_the_servers_are_added_and_what_is_there_already_is_told(
         "Added desktop-windsurf~desktop-windsurf.",
     ]
     again = pegboard("import", "--json").json["servers"]
-    assert {server["id"]: server["thereAlready"] for server in again} == {
+    assert {server["id"]: server["existingOrigin"] for server in again} == {
         "desktop~desktop": "installed by local",
         "code~code": "installed by local",
         "cursor~cursor": "installed by local",

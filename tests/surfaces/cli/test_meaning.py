@@ -27,8 +27,8 @@ def test_what_is_missing_is_told_with_what_to_do(pegboard: Pegboard) -> None:
             "remote": False,
             "tools": 0,
             "vectors": 0,
-            "kept": 0,
-            "trouble": MISSING,
+            "storedVectors": 0,
+            "error": MISSING,
         },
         "gatewayRunning": False,
     }
@@ -93,14 +93,21 @@ def test_without_the_runtime_a_gateway_searches_by_words_and_says_what_is_missin
     setup = typed("search", "setup", *common[2:])
     assert (setup.code, setup.json["error"]) == (1, NO_RUNTIME)
     status = typed("search", "status", *common)
-    assert status.json["semantic"]["trouble"] == NO_RUNTIME
+    assert status.json["semantic"]["error"] == NO_RUNTIME
     found = typed("tools", "search", "tool_00001", *common)
     assert (found.json["tools"][0]["name"], found.json["ranker"]) == ("tool_00001", "lexical")
 
 
 @pytest.mark.behaviour("semantic.status")
 def test_how_many_tools_are_read_is_told_beside_what_is_wrong() -> None:
-    meaning = {"model": "m", "remote": False, "tools": 6_200, "vectors": 640, "kept": 640, "trouble": "It was slow."}
+    meaning = {
+        "model": "m",
+        "remote": False,
+        "tools": 6_200,
+        "vectors": 640,
+        "storedVectors": 640,
+        "error": "It was slow.",
+    }
     assert _status_lines({"ranker": "lexical", "semantic": meaning}, running=True) == [
         "Model: m, on this machine.",
         "Tools are found by their words alone: It was slow.",

@@ -141,7 +141,7 @@ def test_an_empty_renderer_config_replaces_the_one_before(at_gateway: Pegboard) 
         "renderer": "document",
         "renderer_config": {},
     }
-    assert shown["misfits"] == []
+    assert shown["mismatches"] == []
     alone = at_gateway("overrides", "set", "echo", "--renderer-config", "{}")
     assert (alone.code, alone.out) == (0, done.out)
 
@@ -160,9 +160,9 @@ def test_a_toolset_is_chosen_by_what_to_include_and_exclude(at_gateway: Pegboard
         assert {each["name"] for each in told["tools"] if each["change"] == "in"} == {"echo"}
         wrong = at_gateway("toolset", "choice", "free", "--include", "*", "--exclude", "*", "--dry-run")
         assert (wrong.code, "is among what to include and what to exclude" in wrong.err) == (2, True)
-        both = at_gateway("toolset", "choice", "free", "--include", "*", "--nothing")
-        assert (both.code, "--nothing goes with neither" in both.err) == (2, True)
+        both = at_gateway("toolset", "choice", "free", "--include", "*", "--clear")
+        assert (both.code, "--clear goes with neither" in both.err) == (2, True)
     finally:
-        left = at_gateway("toolset", "choice", "free", "--nothing")
+        left = at_gateway("toolset", "choice", "free", "--clear")
     assert left.code == 0
     assert "exclude" not in left.out

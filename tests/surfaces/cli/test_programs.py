@@ -45,7 +45,7 @@ def test_a_program_comes_from_standard_input_and_answers_as_json(at_gateway: Peg
     done = at_gateway("run", "-", "--json", stdin="(await everyday.add(a=1, b=2))['total']")
     assert done.code == 0
     answer = json.loads(done.out)
-    assert (answer["ended"], answer["result"]["structuredContent"]["result"]) == ("returned", 3)
+    assert (answer["outcome"], answer["result"]["structuredContent"]["result"]) == ("returned", 3)
     assert [call["name"] for call in answer["result"]["structuredContent"]["tool_calls"]] == ["everyday.add"]
 
 
@@ -197,7 +197,7 @@ def test_a_program_goes_on_as_json_after_a_no_and_counts_its_own_lines(at_gatewa
     first = at_gateway("run", "--json", "--", file, "-x y")
     assert first.code == 5
     said = json.loads(first.out)
-    assert f"pegboard run --ticket {said['ticket']} -- {file} '-x y'\n" in said["sentence"]
+    assert f"pegboard run --ticket {said['ticket']} -- {file} '-x y'\n" in said["message"]
     assert at_gateway("tickets", "deny", said["ticket"]).code == 0
     answer = at_gateway("run", "--json", "--ticket", said["ticket"], "--", file, "-x y")
     assert answer.code == 1

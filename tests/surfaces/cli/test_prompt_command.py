@@ -39,14 +39,14 @@ def test_what_would_be_sent_is_printed_with_reasons_and_costs(at_gateway: Pegboa
 def test_the_filter_and_the_model_are_given_by_flags(at_gateway: Pegboard) -> None:
     flags = ("--deny-tools", "*:tool_00001, *:tool_00002", "--allow-builtins", "", "--parameters", "300m")
     told = at_gateway("prompt", "--model", "x", "--query", "tool", "--tool", "tool_00001", *flags, "--json").json
-    assert told["why"] == {
+    assert told["toolDecision"] == {
         "subject": "mcp:three~three:tool_00001",
-        "place": "out",
-        "why": "it is not in this view: it is filtered away: the launch filter denies it: '*:tool_00001' under "
+        "availability": "out",
+        "reason": "it is not in this view: it is filtered away: the launch filter denies it: '*:tool_00001' under "
         "deny_tools",
     }
     assert told["model"]["billions"] == 0.3
-    assert [each["place"] for each in told["builtins"]] == ["out"] * 4
+    assert [each["availability"] for each in told["builtins"]] == ["out"] * 4
     assert told["tools"] == []
 
 
@@ -74,7 +74,7 @@ def test_what_cannot_be_is_told(at_gateway: Pegboard, arguments: tuple[str, ...]
 def test_why_and_prompt_agree_about_python_execution(at_gateway: Pegboard) -> None:
     told = at_gateway("prompt", "--model", "qwen3:1.7b", "--query", "x", "--tool", "python_execution", "--json").json
     reason = "it is switched on, and codemode is among prompts.formats"
-    assert told["why"] == {"subject": "python_execution", "place": "in", "why": reason}
+    assert told["toolDecision"] == {"subject": "python_execution", "availability": "in", "reason": reason}
     why = at_gateway("why", "python_execution").out
     assert "✗ Is it listed at /mcp/direct?  no: code.listed is false, so it is not on the board" in why
     assert f"✓ Is it in prompts and chats?  yes: {reason}" in why

@@ -217,12 +217,12 @@ def test_a_server_that_was_put_in_the_place_of_the_one_that_was_shown_is_neither
 
 @pytest.mark.behaviour("approvals.release")
 def test_a_program_that_names_what_it_read_lets_out_nothing_else(at_gateway: Pegboard, guest: str) -> None:
-    read = at_gateway("servers", "review", "guest", "--json").json["mark"]
+    read = at_gateway("servers", "review", "guest", "--json").json["fingerprint"]
     put_in_its_place(at_gateway)
-    refused = at_gateway("servers", "release", "guest", "--read", read)
+    refused = at_gateway("servers", "release", "guest", "--fingerprint", read)
     assert (refused.code, "is not the one that you read" in refused.err) == (5, True)
-    now = shown(at_gateway)["mark"]
+    now = shown(at_gateway)["fingerprint"]
     looked = at_gateway("servers", "review", "guest", "--start").out
-    assert f"  pegboard servers release guest~guest --read {now}\n" in looked
-    assert at_gateway("servers", "release", "guest", "--read", now).code == 0
+    assert f"  pegboard servers release guest~guest --fingerprint {now}\n" in looked
+    assert at_gateway("servers", "release", "guest", "--fingerprint", now).code == 0
     assert not held(at_gateway)

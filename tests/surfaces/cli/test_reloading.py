@@ -40,21 +40,21 @@ def test_a_good_edit_is_loaded_and_a_broken_one_is_told_everywhere_until_it_is_m
             f"{config} was edited and cannot be used; the last good board stays.\n"
             f"{config}:1: servers.two.comand: unknown key. Did you mean 'command'?"
         )
-        assert [(notice["subject"], notice["text"]) for notice in broken["notices"]] == [("configuration", told)]
+        assert [(notice["subject"], notice["message"]) for notice in broken["notices"]] == [("configuration", told)]
         assert len(broken["servers"]) == 2
         shown = "! " + told.replace("\n", "\n  ") + "\n"
         assert pegboard("servers", "list").err == shown
         assert pegboard("tools", "list").err == shown
         doctor = pegboard("doctor", "--json")
         assert doctor.code == 1
-        assert [finding["what"] for finding in doctor.json["findings"]] == [told]
+        assert [finding["message"] for finding in doctor.json["findings"]] == [told]
         called = pegboard("tools", "call", "mcp:one~one:tool_00000", "--arg", "text=still here")
         assert called.out == "tool_00000: still here\n"
 
         late_keys = {"gateway": {"allowed_hosts": ["board.example"]}, "presentation": "search"}
         config.write_text(json.dumps({"servers": servers, **late_keys}))
         late = until(pegboard, lambda body: [notice["subject"] for notice in body["notices"]] == ["restart"])
-        assert [notice["text"] for notice in late["notices"]] == [
+        assert [notice["message"] for notice in late["notices"]] == [
             f"{config}: gateway and presentation changed, and is read only when the gateway starts. Start it again."
         ]
         board(config, servers)
@@ -77,7 +77,7 @@ def test_the_doctor_tells_of_tokens_as_the_running_gateway_has_them(
         "'alice' cannot come in: ${ALICE_TOKEN} stands for nothing: the environment variable ALICE_TOKEN is not set."
     )
     before = pegboard("doctor", "--json", "--config", config).json["findings"]
-    (told,) = [finding["what"] for finding in before]
+    (told,) = [finding["message"] for finding in before]
     assert unset in told
     assert told.endswith(ENVIRONMENT_NOTE)
     with serving(home, config, home / "data", ALICE_TOKEN="a-token-of-good-length"):
@@ -85,6 +85,6 @@ def test_the_doctor_tells_of_tokens_as_the_running_gateway_has_them(
         board(config, servers, principals={"alice": {"token": "${ALICE_TOKEN}", "toolsets": ["two"]}})
         while not (findings := pegboard("doctor", "--json").json["findings"]):
             pass
-        (told,) = [finding["what"] for finding in findings]
+        (told,) = [finding["message"] for finding in findings]
         assert told.startswith(f"{config}:")
         assert "principals.alice.toolsets[0]: there is no toolset 'two'." in told

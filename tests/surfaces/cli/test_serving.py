@@ -173,10 +173,10 @@ def test_a_killed_gateway_is_found_dead_and_replaced(pegboard: Pegboard, home: P
     assert found.json["findings"] == [
         {
             "subject": "gateway",
-            "what": f"{left} was left behind by a gateway that did not end in good order "
+            "message": f"{left} was left behind by a gateway that did not end in good order "
             f"(process {killed.process.pid}, which is no more). It does no harm.",
-            "mend": f"rm {left}   or start a gateway, which replaces it",
-            "grave": False,
+            "fix": f"rm {left}   or start a gateway, which replaces it",
+            "severity": "warning",
         }
     ]
     with serving(home, config, home / "data"):

@@ -52,10 +52,10 @@ def test_a_name_in_a_table_or_a_command_shows_all_of_its_characters(hidden: str)
         "at": "2026-01-02T03:04:05+00:00",
         "kind": "call",
         "principal": name,
-        "about": name,
+        "subject": name,
         "name": name,
     }
-    record |= {"tookMs": None, "said": "", "outcome": "returned", "argumentTokens": None, "resultTokens": None}
+    record |= {"durationMs": None, "message": "", "outcome": "returned", "argumentTokens": None, "resultTokens": None}
     assert table(COLUMNS, [record_row(record)]).count(f"send_mail{escaped}") == 2
     shell = ["bash", "-c", f"printf %s {shell_quote(name)}"]
     said = subprocess.run(shell, capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}).stdout.decode()

@@ -24,14 +24,14 @@ def test_a_token_is_made_used_limited_revoked_and_forgotten(gateway: Gateway, at
     assert (made["principal"], made["scopes"], made["state"]) == ("agent", ["call"], "active")
     assert token not in at_gateway("tokens", "list").out
     refused = httpx2.get(f"{gateway.url}/api/v1/status", headers={"authorization": f"Bearer {token}"}, trust_env=False)
-    assert (refused.status_code, refused.json()["missing"]) == (403, ["read"])
+    assert (refused.status_code, refused.json()["missingScopes"]) == (403, ["read"])
     assert at_gateway("grants", "set", "agent").out == "agent may use nothing.\n"
     assert at_gateway("grants", "clear", "agent").out == "agent may use everything.\n"
     assert "agent" in at_gateway("grants", "list").out
     marked = at_gateway("grants", "confirmation", "agent", "--interactive")
     assert marked.out == "Calls of agent that must be confirmed are confirmed in its client, where that can ask.\n"
     told = at_gateway("doctor", "--json").json["findings"]
-    assert "agent is interactive: answers in its clients confirm calls." in [each["what"] for each in told]
+    assert "agent is interactive: answers in its clients confirm calls." in [each["message"] for each in told]
     unset = at_gateway("grants", "confirmation", "agent")
     assert unset.out == "Calls of agent that must be confirmed are confirmed by tickets.\n"
     assert at_gateway("tokens", "revoke", made["id"]).code == 0

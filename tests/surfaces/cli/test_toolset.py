@@ -51,7 +51,7 @@ def test_nothing_is_imported_where_nobody_can_be_asked(pegboard: Pegboard, home:
     )
     assert done.err.endswith("pegboard: Nothing was changed, and nothing of it was run. To import it, say so: --yes\n")
     dry = pegboard("toolset", "import", "mine", "--dry-run", "--json")
-    assert (dry.code, dry.json["imported"], dry.json["changes"]["course"]) == (0, False, "first")
+    assert (dry.code, dry.json["imported"], dry.json["changes"]["versionChange"]) == (0, False, "first")
     assert pegboard("toolset", "list", "--json").json["toolsets"] == []
     assert pegboard("toolset", "import", "mine", "--dry-run", "--yes").code == 2
     assert pegboard("toolset", "import", "mine", "--describe").code == 2
@@ -118,16 +118,16 @@ def test_what_the_boards_selection_leaves_out_is_told_by_the_import(pegboard: Pe
     config = board(home / "pegboard.yaml", servers={"notes": peer("everyday")}, selection={"toolsets": ["notes"]})
     away = HiddenBySelection(Selection(TheseToolsets(("notes",))), DeclaredAt(str(config), 10))
     shout = ToolId(ToolsetKey(ToolsetId("mine")), "shout")
-    told = f"(absent). {explain_hidden(away)} {hidden_remedy(away, shout)}\n"
+    told = f"(hidden). {explain_hidden(away)} {hidden_remedy(away, shout)}\n"
     dry = pegboard("toolset", "import", "mine", "--dry-run", "--config", config)
     assert f"! mine:shout, mine:count are not open then {told}" in dry.err
     done = pegboard("toolset", "import", "mine", "--yes", "--config", config)
     assert f"! mine:shout, mine:count are not open {told}" in done.err
     assert "not open then" not in done.err
     again = pegboard("toolset", "import", "mine", "--yes", "--config", config, "--json")
-    assert {each["id"]: each["verdict"] for each in again.json["notOpen"]} == {
-        "mine:shout": "absent",
-        "mine:count": "absent",
+    assert {each["id"]: each["verdict"] for each in again.json["closedTools"]} == {
+        "mine:shout": "hidden",
+        "mine:count": "hidden",
     }
     config.unlink()
     pegboard("toolset", "disable", "mine")
@@ -245,10 +245,10 @@ def test_an_export_tells_by_names_what_it_does_not_give_away(pegboard: Pegboard,
     assert {key: value for key, value in dry.json.items() if key != "bytes"} == {
         "toolset": "mine",
         "name": "mine-1.0.0.zip",
-        "secrets": [{"name": "X_MODE", "at": ["far: headers.X-Mode"]}],
-        "dropped": [],
-        "leftOut": [],
-        "doubts": [],
+        "secrets": [{"name": "X_MODE", "locations": ["far: headers.X-Mode"]}],
+        "droppedParts": [],
+        "omitted": [],
+        "possibleSecrets": [],
     }
     assert not (home / "mine-1.0.0.zip").exists()
     done = pegboard("toolset", "export", "mine")

@@ -39,7 +39,7 @@ def test_servers_are_listed_with_their_health_and_counts(at_gateway: Pegboard, g
     servers = by_id(body["servers"])
     assert body["gatewayRunning"] is True
     assert {
-        id: (server["serverId"], server["toolsetId"], server["on"], server["health"]["state"], server["tools"])
+        id: (server["serverId"], server["toolsetId"], server["active"], server["health"]["state"], server["tools"])
         for id, server in servers.items()
         if id != "broken~broken"
     } == {
@@ -82,11 +82,11 @@ def test_an_added_server_that_cannot_start_is_kept_and_told_to_be_down(at_gatewa
 @pytest.mark.behaviour("cli.servers_enable_disable", "cli.why")
 def test_a_server_that_is_switched_off_locks_its_tools_until_it_is_switched_on(at_gateway: Pegboard) -> None:
     off = at_gateway("servers", "disable", "talker", "--note", "too loud", "--json").json
-    assert (off["id"], off["on"]) == ("talker~talker", False)
+    assert (off["id"], off["active"]) == ("talker~talker", False)
     why = at_gateway("why", "mcp:talker~talker:echo", "--json").json
     assert (why["verdict"], why["status"]) == ("locked", "server_disabled")
-    assert why["sentence"].startswith("Server talker~talker is off: switched off by local on ")
-    assert why["sentence"].endswith("(too loud).")
+    assert why["message"].startswith("Server talker~talker is off: switched off by local on ")
+    assert why["message"].endswith("(too loud).")
     refused = at_gateway("tools", "call", "mcp:talker~talker:echo", "--arg", "text=hi")
     assert refused.code == 5
     assert refused.err.startswith("pegboard: server_disabled: Server talker~talker is off:")
@@ -176,7 +176,7 @@ def test_one_tool_is_shown_with_its_schema_status_and_remedy(at_gateway: Pegboar
         (["--state", "locked,open", "--server", "three"], ["tool_00000", "tool_00001", "tool_00002"]),
         (["--server", "talker~talker", "--q", "CRASH half"], ["crash_halfway"]),
         (["--provider", "builtin"], []),
-        (["--q", "echo", "--state", "gone"], []),
+        (["--q", "echo", "--state", "missing"], []),
         (["--hint", "destructive"], []),
         (["--as", "bob", "--state", "open"], ["crash", "echo"]),
     ],
@@ -193,7 +193,7 @@ def test_tools_are_filtered_as_the_wall_is(at_gateway: Pegboard, words: list[str
 def test_a_state_that_there_is_not_is_told_with_those_that_there_are(at_gateway: Pegboard) -> None:
     told = at_gateway("tools", "list", "--state", "shut")
     assert told.code == 2
-    assert "'shut' is none of open, locked, wants, broken, gone" in told.err
+    assert "'shut' is none of open, locked, needs_action, broken, missing" in told.err
 
 
 @pytest.mark.behaviour("ids.shown_is_accepted")
@@ -205,7 +205,7 @@ def test_every_name_that_a_list_shows_is_taken_by_every_command(at_gateway: Pegb
             assert at_gateway("tools", "show", name, "--json").json["id"] == tool["id"]
             assert at_gateway("why", name, "--json").json["id"] == tool["id"]
             narrowed = at_gateway("tools", "list", "--toolsets", "", "--enabled-tools", name, "--json").json["tools"]
-            assert [one["id"] for one in narrowed if one["verdict"] != "absent"] == [tool["id"]]
+            assert [one["id"] for one in narrowed if one["verdict"] != "hidden"] == [tool["id"]]
 
 
 @pytest.mark.behaviour("cli.tools_call")
@@ -216,7 +216,7 @@ def test_a_call_ends_with_a_code_for_how_it_ended(at_gateway: Pegboard) -> None:
     assert misfit.code == 5
     assert misfit.err.startswith("pegboard: The arguments do not fit mcp:three~three:tool_00000:\n- text: ")
     locked = at_gateway("tools", "call", "tool_00002", "--json")
-    assert (locked.code, locked.json["ended"]) == (5, "disabled_by_config")
+    assert (locked.code, locked.json["outcome"]) == (5, "disabled_by_config")
     unknown = at_gateway("tools", "call", "ecko", "--json")
     # In the moment of its next attempt, a server that failed before may be about to list the name.
     while " is starting (attempt " in unknown.json["error"]:
@@ -251,7 +251,7 @@ def test_why_tells_every_step_for_an_open_and_a_locked_tool(at_gateway: Pegboard
     ]
     assert "✗" not in opened.out
     locked = at_gateway("why", "tool_00002", "--json").json
-    assert [step["asked"] for step in locked["steps"] if not step["lets"]] == [
+    assert [step["question"] for step in locked["steps"] if not step["passes"]] == [
         "Does its server's enabled_tools or disabled_tools let it?"
     ]
     assert len(locked["steps"]) == 2 + len(RULES)
@@ -261,8 +261,8 @@ def test_why_tells_every_step_for_an_open_and_a_locked_tool(at_gateway: Pegboard
 def test_why_answers_for_a_narrowed_request_and_another_caller(at_gateway: Pegboard) -> None:
     def removed(*words: str) -> list[str]:
         body = at_gateway("why", "tool_00000", "--json", *words).json
-        assert body["verdict"] == "absent"
-        return [body["sentence"], *(step["said"] for step in body["steps"] if not step["lets"])]
+        assert body["verdict"] == "hidden"
+        return [body["message"], *(step["answer"] for step in body["steps"] if not step["passes"])]
 
     assert removed("--as", "bob") == [not_granted("bob", "three", "talker"), "granted: talker"]
     assert removed("--toolsets", "talker,resting") == [

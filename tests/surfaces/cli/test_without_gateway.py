@@ -34,7 +34,7 @@ def test_an_added_server_is_there_in_the_next_command(pegboard: Pegboard, home: 
 
     body = pegboard("servers", "list", "--json").json
     assert body["gatewayRunning"] is False
-    assert [(server["id"], server["on"], server["userMcp"]) for server in body["servers"]] == [
+    assert [(server["id"], server["active"], server["userMcp"]) for server in body["servers"]] == [
         ("far~far", True, True),
         ("two~two", True, True),
     ]
@@ -109,8 +109,8 @@ def test_what_a_server_may_say_in_the_file_is_said_by_an_option(pegboard: Pegboa
         "x",
     )
     program = pegboard("servers", "add", "seldom", *waits, *more).json
-    assert {key: program[key] for key in ("on", "start", "idleStop", "protocol", "timeouts", "enabledTools")} == {
-        "on": False,
+    assert {key: program[key] for key in ("active", "start", "idleStop", "protocol", "timeouts", "enabledTools")} == {
+        "active": False,
         "start": "on_demand",
         "idleStop": 90.0,
         "protocol": "handshake",
@@ -196,7 +196,7 @@ def test_one_remedy_after_the_other_opens_a_tool_whose_toolset_and_server_are_of
             "Toolset dev is switched off.\n"
         )
         first = pegboard("why", "tool_00000", "--json", *at).json
-        assert (first["sentence"].startswith("Toolset dev is off: switched off by local"), first["remedy"]) == (
+        assert (first["message"].startswith("Toolset dev is off: switched off by local"), first["remedy"]) == (
             True,
             "Enable the toolset first: pegboard toolset enable dev",
         )
@@ -205,7 +205,7 @@ def test_one_remedy_after_the_other_opens_a_tool_whose_toolset_and_server_are_of
         assert pegboard("servers", "disable", "one", *at).code == 0
         assert pegboard("toolsets", "enable", "dev", *at).out == "Toolset dev is switched on.\n"
         then = pegboard("why", "tool_00000", "--json", *at).json
-        assert (then["sentence"].startswith("Server dev~one is off: switched off by local"), then["remedy"]) == (
+        assert (then["message"].startswith("Server dev~one is off: switched off by local"), then["remedy"]) == (
             True,
             "Enable the server first: pegboard servers enable dev~one",
         )

@@ -111,7 +111,7 @@ async def test_a_request_of_very_many_values_is_refused_by_either_road_before_it
                 413,
                 INVALID_PARAMS,
                 "The body has more than 1000000 values, counting each list and object. Send less at once, send what is "
-                "large as one text, or have the operator raise gateway.most_values in pegboard.yaml.",
+                "large as one text, or have the operator raise gateway.max_values in pegboard.yaml.",
             )
             assert workshop.audit.records == []
 
@@ -197,7 +197,7 @@ async def test_other_requests_than_calls_have_a_tenth_of_the_values(mode: str, m
             status, code, why = error_of(answer)
             assert (status, code) == (413, INVALID_PARAMS)
             assert why.startswith(f"The request {method!r} has more than 100000 values, ")
-            assert "gateway.most_values" in why
+            assert "gateway.max_values" in why
             assert answer.json()["id"] == 1
 
 

@@ -300,7 +300,7 @@ async def test_two_servers_with_the_same_names_and_uris_are_told_apart() -> None
             assert await resources_of(client) == ["test://static-text", "test://static-binary", WATCHED]
             assert await text_at(client, "test://static-text") == "This is the content of the static text resource."
             doubles = [finding for finding in diagnose(gateway.board) if finding.subject == "test://static-text"]
-            assert [finding.what for finding in doubles] == [
+            assert [finding.message for finding in doubles] == [
                 "a~a and b~b offer the resource 'test://static-text'; a~a answers for it."
             ]
 

@@ -36,7 +36,7 @@ async def test_without_the_token_nothing_is_told_and_nothing_is_done(header: str
             ("POST", "/servers/github/switch"),
             ("POST", "/call"),
         ):
-            answer = await desk.ask(method, path, headers=headers, content=b'{"on": false}' * (method == "POST"))
+            answer = await desk.ask(method, path, headers=headers, content=b'{"enabled": false}' * (method == "POST"))
             assert problem(answer) == REFUSED
             assert answer.headers["www-authenticate"] == "Bearer"
         assert desk.house.store.saves == []
@@ -104,7 +104,7 @@ async def test_the_api_describes_itself() -> None:
         ("POST", "/api/v1/servers/{name}/review"),
         ("POST", "/api/v1/servers/{name}/release"),
         ("GET", "/api/v1/board"),
-        ("GET", "/api/v1/board/peg"),
+        ("GET", "/api/v1/board/tool"),
         ("GET", "/api/v1/events"),
         ("GET", "/api/v1/status"),
         ("GET", "/api/v1/databases"),

@@ -63,12 +63,12 @@ async def kept(folder: Path) -> AsyncIterator[Desk]:
 async def test_a_call_is_made_and_recorded_as_the_principal_of_the_token_with_its_grants() -> None:
     async with at_desk() as desk:
         ann = await person(desk, "ann", "operate", "call", toolsets=["docs"])
-        assert (await ann.call(JOT))["ended"] == "returned"
+        assert (await ann.call(JOT))["outcome"] == "returned"
         assert await ann.latest_call() == ("ann", "operator")
         refused = await ann.call(READ)
-        assert (refused["status"], refused["ended"]) == (200, "unknown_tool")
+        assert (refused["status"], refused["outcome"]) == (200, "unknown_tool")
         assert await ann.latest_call() == ("ann", "operator")
-        assert (await ann.call(JOT, **{"as": "ann"}))["ended"] == "returned"
+        assert (await ann.call(JOT, **{"as": "ann"}))["outcome"] == "returned"
 
 
 @pytest.mark.behaviour("access.calls_as_oneself")
@@ -80,7 +80,7 @@ async def test_who_is_no_administrator_calls_and_runs_as_nobody_else(other: str)
         calls = len(desk.house.providers.made)
         for path, body in (("/call", {"tool": str(READ)}), ("/run", {"code": "1"}), ("/run", {"ticket": "abcdefghjk"})):
             told = await ann.ask(path, {**body, "as": other})
-            assert (told["status"], told["missing"]) == (403, ["admin"]), path
+            assert (told["status"], told["missingScopes"]) == (403, ["admin"]), path
             assert told["detail"].startswith(f"Your token calls tools as 'ann', and not as {other!r}.")
         assert len(desk.house.providers.made) == calls
 
@@ -90,9 +90,9 @@ async def test_an_administrator_calls_as_another_and_both_are_recorded() -> None
     async with at_desk() as desk:
         await person(desk, "bob", "call", toolsets=["docs"])
         adm = await person(desk, "adm", "admin", "call")
-        assert (await adm.call(JOT, **{"as": "bob"}))["ended"] == "returned"
+        assert (await adm.call(JOT, **{"as": "bob"}))["outcome"] == "returned"
         assert await adm.latest_call() == ("bob", "operator adm")
-        assert (await adm.call(READ, **{"as": "bob"}))["ended"] == "unknown_tool"
+        assert (await adm.call(READ, **{"as": "bob"}))["outcome"] == "unknown_tool"
 
 
 @pytest.mark.behaviour("access.calls_as_oneself")
@@ -103,8 +103,8 @@ async def test_a_call_as_another_does_not_use_what_people_allowed_the_other_for_
         ticket = (await bob.call(WRITE))["ticket"]
         allowed = await desk.ask("POST", f"/tickets/{ticket}/allow", json={"scope": "always"})
         assert allowed.status_code == 200
-        assert (await bob.call(WRITE, arguments={"text": "again"}))["ended"] == "returned"
+        assert (await bob.call(WRITE, arguments={"text": "again"}))["outcome"] == "returned"
         asked = await adm.call(WRITE, arguments={"text": "again"}, **{"as": "bob"})
-        assert asked["ended"] == "confirmation_required"
+        assert asked["outcome"] == "confirmation_required"
         waiting = await desk.get(f"/tickets/{asked['ticket']}")
         assert (waiting["principal"], waiting["client"]) == ("bob", "operator adm")

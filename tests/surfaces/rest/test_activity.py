@@ -25,7 +25,7 @@ async def test_records_are_told_in_pages_one_by_one_and_as_they_come() -> None:
         last = await desk.get("/activity", limit=2, before=second["next"])
         assert (ids(first), ids(second), ids(last), last["next"]) == ([5, 4], [3, 2], [1], None)
         full = await desk.get("/activity/3")
-        assert full == second["activity"][0] | {key: full[key] for key in ("timeline", "children", "resolvedNow")}
+        assert full == second["activity"][0] | {key: full[key] for key in ("timeline", "children", "currentVerdict")}
         assert await desk.get("/activity/latest") == {"latest": 5}
         onward = await desk.get("/activity/after", after=2, limit=2)
         assert (ids(onward), onward["after"]) == ([3, 4], 4)
@@ -36,12 +36,12 @@ async def test_records_are_told_in_pages_one_by_one_and_as_they_come() -> None:
             "principal": "local",
             "client": "operator",
             "name": "read",
-            "about": "mcp:dev~github:read",
+            "subject": "mcp:dev~github:read",
             "outcome": "ToolSuccess",
             "state": "locked",
-            "said": "",
+            "message": "",
             "policyVersion": 0,
-            "tookMs": second["activity"][0]["tookMs"],
+            "durationMs": second["activity"][0]["durationMs"],
             "argumentBytes": 0,
             "resultBytes": 0,
             "argumentTokens": None,

@@ -56,13 +56,13 @@ async def test_a_summary_tells_each_bucket_the_whole_and_what_was_saved_with_the
     assert numbered(told["total"]) == {**one, "refusals": 1, "outcomes": both}
     saved = shown["direct"] - shown["search"]
     part = {"presentation": "search", "turns": 1, "shownTokens": shown["search"], "foundTokens": 0}
-    assert told["saved"] == {
+    assert told["savings"] == {
         "tokens": saved,
         "allToolsTokens": shown["direct"],
         "parts": [{**part, "savedTokens": saved}],
-        "formula": told["saved"]["formula"],
+        "formula": told["savings"]["formula"],
     }
-    assert told["saved"]["formula"].startswith("saved = turns * (all tools - shown) - found")
+    assert told["savings"]["formula"].startswith("saved = turns * (all tools - shown) - found")
     assert (told["bucketSeconds"], told["complete"]) == (900.0, True)
 
 
@@ -96,7 +96,7 @@ async def test_servers_and_tools_are_told_with_times_and_the_last_error(tmp_path
         "id": 2,
         "at": NOON.isoformat(),
         "outcome": "provider_failed",
-        "said": "gone away",
+        "message": "gone away",
     }
     assert tool["id"] == str(TOOL)
     assert empty == {"shares": [], "next": None, "complete": True}
@@ -182,27 +182,27 @@ async def test_a_record_tells_where_its_time_went_what_it_called_and_what_would_
         after = await desk.get("/activity/3")
         unmeasured = await desk.get("/activity/1")
     assert before["timeline"] == [
-        {"part": "gate", "ms": 1.0, "said": ""},
-        {"part": "provider", "ms": 2.0, "said": ""},
+        {"part": "gate", "durationMs": 1.0, "message": ""},
+        {"part": "provider", "durationMs": 2.0, "message": ""},
         {
             "part": "render",
-            "ms": None,
-            "said": "The gateway passes a result on as it is; a page renders it when it shows it.",
+            "durationMs": None,
+            "message": "The gateway passes a result on as it is; a page renders it when it shows it.",
         },
     ]
     assert [each["callId"] for each in before["children"]] == ["child"]
-    assert before["resolvedNow"] == {
+    assert before["currentVerdict"] == {
         "verdict": "open",
         "status": None,
-        "sentence": "",
+        "message": "",
         "remedy": "",
         "policyVersion": 0,
         "samePolicy": True,
     }
-    assert (after["resolvedNow"]["verdict"], after["resolvedNow"]["status"]) == ("locked", "disabled_by_user")
-    assert after["resolvedNow"]["remedy"].startswith("Switch the tool on again: ")
-    assert (after["resolvedNow"]["samePolicy"], "too noisy" in after["resolvedNow"]["sentence"]) == (False, True)
-    assert [each["ms"] for each in unmeasured["timeline"]] == [None, 3.0, None]
+    assert (after["currentVerdict"]["verdict"], after["currentVerdict"]["status"]) == ("locked", "disabled_by_user")
+    assert after["currentVerdict"]["remedy"].startswith("Switch the tool on again: ")
+    assert (after["currentVerdict"]["samePolicy"], "too noisy" in after["currentVerdict"]["message"]) == (False, True)
+    assert [each["durationMs"] for each in unmeasured["timeline"]] == [None, 3.0, None]
 
 
 @pytest.mark.behaviour("audit.hindsight")
@@ -214,9 +214,9 @@ async def test_a_record_of_what_is_gone_says_so(tmp_path: Path) -> None:
         store.audit.record(record(tool=READ, principal=PrincipalId("nobody")))
         store.audit.record(record(UnknownTool("no"), tool=None))
         assert await store.audit.latest_number() == 3
-        gone, nobody, unknown = [(await desk.get(f"/activity/{number}"))["resolvedNow"] for number in (1, 2, 3)]
-    assert (gone["verdict"], gone["sentence"]) == ("gone", f"There is no tool {TOOL} on the board now.")
-    assert (nobody["verdict"], nobody["sentence"]) == ("absent", "There is no caller 'nobody' any more.")
+        gone, nobody, unknown = [(await desk.get(f"/activity/{number}"))["currentVerdict"] for number in (1, 2, 3)]
+    assert (gone["verdict"], gone["message"]) == ("missing", f"There is no tool {TOOL} on the board now.")
+    assert (nobody["verdict"], nobody["message"]) == ("hidden", "There is no caller 'nobody' any more.")
     assert unknown is None
 
 

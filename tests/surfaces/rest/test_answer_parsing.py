@@ -39,9 +39,9 @@ async def test_calls_are_found_where_they_stand_and_held_up_to_the_gate() -> Non
     assert "".join(text[span["start"] : span["end"]] for span in told["spans"]) == text
     first, second, third = told["calls"]
     assert f"{text[first['start'] : first['end']].strip()}\n</tool_call>" == hermes("read")
-    assert (first["tool"], first["gate"]) == (READ, {"word": "runs", "said": ""})
-    assert (second["gate"]["word"], "not today" in second["gate"]["said"]) == ("disabled_by_user", True)
-    assert (third["tool"], third["gate"]["word"]) == (None, "unknown_tool")
+    assert (first["tool"], first["admission"]) == (READ, {"verdict": "runs", "message": ""})
+    assert (second["admission"]["verdict"], "not today" in second["admission"]["message"]) == ("disabled_by_user", True)
+    assert (third["tool"], third["admission"]["verdict"]) == (None, "unknown_tool")
     assert (told["format"], told["broken"]) == ("hermes", [])
 
 
@@ -52,10 +52,10 @@ async def test_what_broke_and_what_was_repaired_is_told() -> None:
         bent = await parsed(desk, "<tool_call>\n{'name': 'read', 'arguments': {}}\n</tool_call>")
         thought = await parsed(desk, f"<think>I shall {hermes('read')}")
     (piece,) = broken["broken"]
-    assert (broken["calls"], bool(piece["why"]), piece["start"]) == ([], True, 0)
+    assert (broken["calls"], bool(piece["reason"]), piece["start"]) == ([], True, 0)
     assert bent["calls"][0]["repairs"] != []
     (call,) = thought["calls"]
-    assert (call["recovered"], call["gate"]["word"], call["start"] == call["end"]) == (True, "unfinished", True)
+    assert (call["recovered"], call["admission"]["verdict"], call["start"] == call["end"]) == (True, "unfinished", True)
 
 
 @pytest.mark.behaviour("prompt.parse_preview")
@@ -65,7 +65,7 @@ async def test_wrong_arguments_and_a_persons_yes_are_told_before_anything_runs()
         pinned = await parsed(desk, hermes("read", path="elsewhere"))
         await said(desk, READ, set={"requires_confirmation": True})
         asks = await parsed(desk, hermes("read", limit=1))
-    assert [each["calls"][0]["gate"]["word"] for each in (wrong, pinned, asks)] == [
+    assert [each["calls"][0]["admission"]["verdict"] for each in (wrong, pinned, asks)] == [
         "bad_arguments",
         "bad_arguments",
         "waits",
@@ -109,12 +109,12 @@ async def test_odd_texts_are_read_without_a_fault(text: str) -> None:
 async def test_a_prompt_tells_what_is_struck_what_toolsets_cost_and_how_to_get_it_in_python() -> None:
     async with at_desk() as desk:
         told = await desk.get("/prompt", model="qwen3:1.7b", query="read", tool_calling="false")
-    assert told["struckCount"] == len(told["struck"])
-    assert {each["place"] for each in told["struck"]} <= {"out", "deferred", "callable"}
-    assert all(each["why"] for each in told["struck"])
+    assert told["excludedCount"] == len(told["excluded"])
+    assert {each["availability"] for each in told["excluded"]} <= {"out", "deferred", "callable"}
+    assert all(each["reason"] for each in told["excluded"])
     assert sum(share["tokens"] for share in told["byToolset"]) == sum(tool["tokens"] for tool in told["tools"])
     assert sum(share["tools"] for share in told["byToolset"]) == len(told["tools"])
-    assert told["asPython"].splitlines()[0] == "told = await board.prompt('read', 'qwen3:1.7b')"
+    assert told["pythonExample"].splitlines()[0] == "told = await board.prompt('read', 'qwen3:1.7b')"
 
 
 @pytest.mark.behaviour("prompt.blocks")

@@ -24,12 +24,12 @@ async def status_of_read(desk: Desk) -> str:
 
 async def test_a_switch_locks_and_opens_one_tool_and_says_who_threw_it() -> None:
     async with at_desk() as desk:
-        body = {"tool": "read", "on": False, "note": "too loud"}
+        body = {"tool": "read", "enabled": False, "note": "too loud"}
         off = await desk.ask("POST", "/tools/switch", json=body)
         assert (off.status_code, off.json()["status"]) == (200, "disabled_by_user")
-        assert "switched off by local" in off.json()["sentence"]
-        assert "too loud" in off.json()["sentence"]
-        on = await desk.ask("POST", "/tools/switch", json={"tool": str(READ), "on": True})
+        assert "switched off by local" in off.json()["message"]
+        assert "too loud" in off.json()["message"]
+        on = await desk.ask("POST", "/tools/switch", json={"tool": str(READ), "enabled": True})
         assert (on.status_code, on.json()["verdict"]) == (200, "open")
 
 
@@ -61,8 +61,8 @@ async def test_a_tool_that_changed_while_it_was_read_is_not_approved() -> None:
         ("/tools/approve", {"tool": "read", "fingerprint": "abc"}, 422),
         ("/tools/approve", {"tool": "read"}, 422),
         ("/tools/approve", {"tool": "raed", "fingerprint": "0" * 64}, 404),
-        ("/tools/switch", {"tool": "read", "on": "perhaps"}, 422),
-        ("/tools/switch", {"tool": "raed", "on": True}, 404),
+        ("/tools/switch", {"tool": "read", "enabled": "perhaps"}, 422),
+        ("/tools/switch", {"tool": "raed", "enabled": True}, 404),
     ],
 )
 async def test_what_makes_no_sense_is_refused_in_words(path: str, body: dict[str, object], status: int) -> None:

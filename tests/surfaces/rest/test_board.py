@@ -30,7 +30,7 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
         told = await desk.get("/board")
     assert told == snapshot(
         {
-            "pegs": [
+            "tools": [
                 {
                     "id": "mcp:dev~github:read",
                     "name": "read",
@@ -42,14 +42,14 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "state": "open",
                     "verdict": "open",
                     "status": None,
-                    "sentence": None,
+                    "message": None,
                     "remedy": None,
-                    "more": [],
+                    "otherReasons": [],
                     "action": {"kind": "none", "target": "", "label": "", "toolsets": []},
                     "overridden": False,
                     "hints": {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None},
                     "tokens": 18,
-                    "switchOn": True,
+                    "enabled": True,
                     "unlisted": False,
                 },
                 {
@@ -63,11 +63,11 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "state": "locked",
                     "verdict": "locked",
                     "status": "disabled_by_user",
-                    "sentence": "mcp:dev~github:write was switched off by me on 2026-01-02 (too risky).",
+                    "message": "mcp:dev~github:write was switched off by me on 2026-01-02 (too risky).",
                     "remedy": "Switch the tool on again: pegboard tools enable mcp:dev~github:write",
-                    "more": [],
+                    "otherReasons": [],
                     "action": {
-                        "kind": "switch_tool",
+                        "kind": "enable_tool",
                         "target": "mcp:dev~github:write",
                         "label": "Switch it on",
                         "toolsets": [],
@@ -75,7 +75,7 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "overridden": False,
                     "hints": {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None},
                     "tokens": 18,
-                    "switchOn": False,
+                    "enabled": False,
                     "unlisted": False,
                 },
                 {
@@ -89,14 +89,14 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "state": "open",
                     "verdict": "open",
                     "status": None,
-                    "sentence": None,
+                    "message": None,
                     "remedy": None,
-                    "more": [],
+                    "otherReasons": [],
                     "action": {"kind": "none", "target": "", "label": "", "toolsets": []},
                     "overridden": False,
                     "hints": {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None},
                     "tokens": 18,
-                    "switchOn": True,
+                    "enabled": True,
                     "unlisted": False,
                 },
             ],
@@ -105,20 +105,20 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "id": "dev",
                     "title": "dev",
                     "userMcp": True,
-                    "on": True,
-                    "health": {"state": "up", "sentence": "up", "since": "2026-01-02T03:04:05+00:00"},
-                    "counts": {"open": 1, "locked": 1, "wants": 0, "broken": 0, "gone": 0, "tokens": 18},
+                    "enabled": True,
+                    "health": {"state": "up", "message": "up", "since": "2026-01-02T03:04:05+00:00"},
+                    "counts": {"open": 1, "locked": 1, "needs_action": 0, "broken": 0, "missing": 0, "tokens": 18},
                 },
                 {
                     "id": "docs",
                     "title": "docs",
                     "userMcp": True,
-                    "on": True,
-                    "health": {"state": "up", "sentence": "up", "since": "2026-01-02T03:04:05+00:00"},
-                    "counts": {"open": 1, "locked": 0, "wants": 0, "broken": 0, "gone": 0, "tokens": 18},
+                    "enabled": True,
+                    "health": {"state": "up", "message": "up", "since": "2026-01-02T03:04:05+00:00"},
+                    "counts": {"open": 1, "locked": 0, "needs_action": 0, "broken": 0, "missing": 0, "tokens": 18},
                 },
             ],
-            "totals": {"open": 2, "locked": 1, "wants": 0, "broken": 0, "gone": 0, "tokens": 36},
+            "totals": {"open": 2, "locked": 1, "needs_action": 0, "broken": 0, "missing": 0, "tokens": 36},
             "presentation": None,
             "policyVersion": 1,
             "next": None,
@@ -136,8 +136,8 @@ async def test_the_wall_is_resolved_anew_for_the_view_that_is_asked_for() -> Non
         narrowed = await desk.get("/board", toolsets=["dev"], disabled_tools=["read"])
         nobody = await desk.ask("GET", "/board", params={"as": "eve"})
         nothing = await desk.ask("GET", "/board", params={"toolsets": ["nothing"]})
-        others = [(await desk.get(path, tool=str(READ)))["others"] for path in ("/board/peg", "/why")]
-    not_hers = {"principal": "ada", "sentence": not_granted("ada", "dev", "docs")}
+        others = [(await desk.get(path, tool=str(READ)))["otherCallers"] for path in ("/board/tool", "/why")]
+    not_hers = {"principal": "ada", "message": not_granted("ada", "dev", "docs")}
     assert others == [[not_hers], [not_hers]], "whoever gets it is told who does not"
     assert states(everyone) == {str(READ): "open", str(WRITE): "open", "mcp:docs~notes:jot": "open"}
     assert states(hers) == {str(READ): "locked", str(WRITE): "locked", "mcp:docs~notes:jot": "open"}
@@ -155,10 +155,10 @@ async def test_the_wall_is_resolved_anew_for_the_view_that_is_asked_for() -> Non
 @pytest.mark.behaviour("absent.remedy_is_where_it_was_said", "locked.what_remains_is_told")
 async def test_who_has_a_token_is_granted_what_is_missing_by_the_act_and_what_remains_is_told() -> None:
     async with at_desk() as desk:
-        await desk.ask("POST", "/tools/switch", json={"tool": str(READ), "on": False, "note": "broken"})
+        await desk.ask("POST", "/tools/switch", json={"tool": str(READ), "enabled": False, "note": "broken"})
         token = {"principal": "bot", "name": "x", "scopes": ["call"], "toolsets": ["docs"]}
         assert (await desk.ask("POST", "/tokens", json=token)).status_code == 201
-        [peg] = [each for each in (await desk.get("/board", **{"as": "bot"}))["pegs"] if each["id"] == str(READ)]
+        [peg] = [each for each in (await desk.get("/board", **{"as": "bot"}))["tools"] if each["id"] == str(READ)]
         told = await desk.get("/why", tool=str(READ), **{"as": "bot"})
         grant = peg["action"]
         assert grant == {
@@ -167,16 +167,16 @@ async def test_who_has_a_token_is_granted_what_is_missing_by_the_act_and_what_re
             "label": "Grant dev to bot",
             "toolsets": ["dev", "docs"],
         }
-        said = {key: peg[key] for key in ("verdict", "sentence", "remedy", "more", "action")}
+        said = {key: peg[key] for key in ("verdict", "message", "remedy", "otherReasons", "action")}
         assert {key: told[key] for key in said} == said
-        assert said["sentence"] == not_granted("bot", "dev", "docs")
+        assert said["message"] == not_granted("bot", "dev", "docs")
         assert said["remedy"].endswith("pegboard grants set bot dev docs")
-        [off] = said["more"]
+        [off] = said["otherReasons"]
         assert off.startswith(f"{READ} was switched off by local on ")
         sent = {"toolsets": grant["toolsets"]}
         assert (await desk.ask("PUT", f"/principals/{grant['target']}/grants", json=sent)).status_code == 200
         after = await desk.get("/why", tool=str(READ), **{"as": "bot"})
-    assert (after["verdict"], after["sentence"], after["more"]) == ("locked", off, [])
+    assert (after["verdict"], after["message"], after["otherReasons"]) == ("locked", off, [])
 
 
 async def test_the_gateways_own_tools_can_be_granted_and_what_left_the_board_stays_granted() -> None:
@@ -201,7 +201,7 @@ async def test_a_page_follows_the_one_before_even_when_its_last_tool_has_gone() 
         beyond = await desk.get("/board", after="zoo:zebra")
     assert (list(states(second)), second["next"]) == ([str(WRITE)], str(WRITE))
     assert (list(states(third)), third["next"]) == (["mcp:docs~notes:jot"], None)
-    assert (beyond["pegs"], beyond["next"]) == ([], None)
+    assert (beyond["tools"], beyond["next"]) == ([], None)
     assert first["totals"]["open"] == 3
     assert second["totals"] == third["totals"] == beyond["totals"]
     assert second["totals"]["open"] == 2, "sums are over all pages"
@@ -218,17 +218,24 @@ async def test_a_page_that_cannot_be_is_refused(asked: dict[str, str], status: i
 @pytest.mark.behaviour("wall.gone")
 async def test_a_tool_that_was_approved_and_is_no_longer_offered_is_shown_as_gone() -> None:
     async with at_desk(declared(GITHUB, trust=Trust.STRICT)) as desk:
-        assert states(await desk.get("/board")) == {str(READ): "wants", str(WRITE): "wants"}
+        assert states(await desk.get("/board")) == {str(READ): "needs_action", str(WRITE): "needs_action"}
         await desk.house.does(ApproveTool(READ, TOOLS[GITHUB][0].spec, TOOLS[GITHUB][0].spec.fingerprint))
-        assert states(await desk.get("/board")) == {str(READ): "open", str(WRITE): "wants"}
+        assert states(await desk.get("/board")) == {str(READ): "open", str(WRITE): "needs_action"}
         desk.house.provider(GITHUB).lists(TOOLS[GITHUB][1])
         await desk.house.until(lambda: READ not in desk.house.board.catalogue.tools)
         told = await desk.get("/board")
         why = problem(await desk.ask("GET", "/why", params={"tool": str(READ)}))
-    assert why == (404, " ".join((told["pegs"][0]["sentence"], told["pegs"][0]["remedy"])))
-    assert states(told) == {str(READ): "gone", str(WRITE): "wants"}
-    assert told["pegs"][0]["sentence"] == describe_missing(MissingTool(READ, has_approval=True))
-    assert told["totals"] | {"tokens": 0} == {"open": 0, "locked": 0, "wants": 1, "broken": 0, "gone": 1, "tokens": 0}
+    assert why == (404, " ".join((told["tools"][0]["message"], told["tools"][0]["remedy"])))
+    assert states(told) == {str(READ): "missing", str(WRITE): "needs_action"}
+    assert told["tools"][0]["message"] == describe_missing(MissingTool(READ, has_approval=True))
+    assert told["totals"] | {"tokens": 0} == {
+        "open": 0,
+        "locked": 0,
+        "needs_action": 1,
+        "broken": 0,
+        "missing": 1,
+        "tokens": 0,
+    }
 
 
 async def test_a_server_that_is_down_breaks_its_pegs_and_its_toolset_says_so() -> None:
@@ -237,9 +244,9 @@ async def test_a_server_that_is_down_breaks_its_pegs_and_its_toolset_says_so() -
         await desk.house.until(lambda: isinstance(desk.house.board.catalogue.health(GITHUB), ProviderDown))
         told = await desk.get("/board")
     assert states(told)[str(READ)] == "broken"
-    assert told["pegs"][0]["sentence"] == "dev~github is down: exited with code 1."
+    assert told["tools"][0]["message"] == "dev~github is down: exited with code 1."
     dev = next(toolset for toolset in told["toolsets"] if toolset["id"] == "dev")
-    assert (dev["on"], dev["health"]["state"], dev["counts"]["broken"]) == (True, "down", 2)
+    assert (dev["enabled"], dev["health"]["state"], dev["counts"]["broken"]) == (True, "down", 2)
 
 
 async def test_half_a_character_in_a_title_does_not_take_the_wall_down() -> None:
@@ -248,15 +255,15 @@ async def test_half_a_character_in_a_title_does_not_take_the_wall_down() -> None
         desk.house.provider(GITHUB).lists(odd)
         await desk.house.until(lambda: WRITE not in desk.house.board.catalogue.tools)
         told = await desk.get("/board")
-    assert told["pegs"][0]["title"] == "half \ud800 of it"
+    assert told["tools"][0]["title"] == "half \ud800 of it"
 
 
 def states(told: dict[str, list[dict[str, str]]]) -> dict[str, str]:
-    return {peg["id"]: peg["state"] for peg in told["pegs"]}
+    return {peg["id"]: peg["state"] for peg in told["tools"]}
 
 
 def acts(told: dict[str, list[dict[str, object]]]) -> dict[object, object]:
-    return {peg["id"]: peg["action"] for peg in told["pegs"]}
+    return {peg["id"]: peg["action"] for peg in told["tools"]}
 
 
 @pytest.mark.behaviour("wall.gone")
@@ -265,17 +272,17 @@ async def test_one_peg_is_told_as_on_the_wall_and_also_after_its_tool_has_gone()
         await desk.house.does(ApproveTool(READ, TOOLS[GITHUB][0].spec, TOOLS[GITHUB][0].spec.fingerprint))
         wall = await desk.get("/board")
         for named in (str(READ), "read"):
-            assert await desk.get("/board/peg", tool=named) == {
-                "peg": wall["pegs"][0],
+            assert await desk.get("/board/tool", tool=named) == {
+                "tool": wall["tools"][0],
                 "presentation": None,
-                "others": [],
+                "otherCallers": [],
                 "policyVersion": wall["policyVersion"],
             }
         desk.house.provider(GITHUB).lists(TOOLS[GITHUB][1])
         await desk.house.until(lambda: READ not in desk.house.board.catalogue.tools)
-        gone = await desk.get("/board/peg", tool=str(READ))
-        assert gone["peg"]["state"] == "gone"
-        answer = await desk.ask("GET", "/board/peg", params={"tool": "reed"})
+        gone = await desk.get("/board/tool", tool=str(READ))
+        assert gone["tool"]["state"] == "missing"
+        answer = await desk.ask("GET", "/board/tool", params={"tool": "reed"})
         assert problem(answer)[0] == 404
 
 
@@ -284,15 +291,15 @@ async def test_the_wall_tells_what_clients_are_shown_instead_of_all_tools() -> N
     presenting = PresentationSettings(PresentationMode.SEARCH, always_visible=(PinnedEntry("jot", FILE),))
     async with at_desk(replace(declared(GITHUB, NOTES), presentation=presenting)) as desk:
         board = await desk.get("/board")
-        one = await desk.get("/board/peg", tool="read")
+        one = await desk.get("/board/tool", tool="read")
     async with at_desk() as desk:
         plain = await desk.get("/board")
     shown = "4 tools by which they find and call all others, and 1 of always_visible (presentation: search)"
     assert board["presentation"] == {
-        "sentence": f"Clients at /mcp are shown {shown}. /mcp/direct lists each open tool as itself.",
-        "ofTool": f"Not listed at /mcp: clients there are shown {shown}. /mcp/direct lists it as itself.",
+        "message": f"Clients at /mcp are shown {shown}. /mcp/direct lists each open tool as itself.",
+        "unlistedToolMessage": f"Not listed at /mcp: clients there are shown {shown}. /mcp/direct lists it as itself.",
     }
-    mine = {peg["name"]: peg["unlisted"] for peg in board["pegs"] if peg["toolsetId"] != "builtin"}
+    mine = {peg["name"]: peg["unlisted"] for peg in board["tools"] if peg["toolsetId"] != "builtin"}
     assert mine == {"read": True, "write": True, "jot": False}
-    assert (one["peg"]["unlisted"], one["presentation"]) == (True, board["presentation"])
-    assert (plain["presentation"], {peg["unlisted"] for peg in plain["pegs"]}) == (None, {False})
+    assert (one["tool"]["unlisted"], one["presentation"]) == (True, board["presentation"])
+    assert (plain["presentation"], {peg["unlisted"] for peg in plain["tools"]}) == (None, {False})

@@ -49,15 +49,19 @@ async def test_the_set_is_told_before_it_is_saved_and_saved_in_one_write() -> No
             "name": "write",
             "change": "removed",
             "state": "locked",
-            "by": "*:*",
-            "whose": "person",
+            "target": "*:*",
+            "author": "person",
             "verdict": locked_verdict(SwitchedOff(ToolId(GITHUB, "write"), None)),
         }
         assert desk.house.store.saves == []
         now = await saved(desk, told["policyVersion"], includes=["r*"], excludes=["*:*"])
         assert changes(now) == {"read": "in", "write": "out"}
-        assert [(each["target"], each["fits"], each["decides"]) for each in now["includes"]] == [("*:r*", 1, 1)]
-        assert [(each["target"], each["fits"], each["decides"]) for each in now["excludes"]] == [("*:*", 2, 1)]
+        assert [(each["target"], each["matchCount"], each["decidedCount"]) for each in now["includes"]] == [
+            ("*:r*", 1, 1)
+        ]
+        assert [(each["target"], each["matchCount"], each["decidedCount"]) for each in now["excludes"]] == [
+            ("*:*", 2, 1)
+        ]
         assert len(desk.house.store.saves) == 1
         assert (await desk.get("/why", tool="mcp:dev~github:write"))["status"] == "disabled_by_user"
         assert changes(await previewed(desk)) == {"read": "in", "write": "added"}
@@ -105,7 +109,7 @@ async def test_what_the_file_keeps_out_stays_out_and_says_where() -> None:
         assert changes(told) == {"read": "in", "write": "out"}
         assert told["tools"][1]["verdict"]["status"] == "disabled_by_config"
         assert [
-            (each["target"], each["includes"], each["whose"], each["from"]["line"]) for each in told["standing"]
+            (each["target"], each["includes"], each["author"], each["from"]["line"]) for each in told["declared"]
         ] == [("*:write", False, "file", 4)]
 
 
@@ -114,7 +118,7 @@ async def test_what_is_said_of_a_tool_that_has_gone_can_still_be_kept() -> None:
     async with at_desk() as desk:
         await saved(desk, excludes=["mcp:dev~github:gone", "write"])
         kept = [each["target"] for each in (await desk.get(CHOICE))["excludes"]]
-        assert [(e["target"], e["fits"]) for e in (await saved(desk, excludes=kept))["excludes"]] == [
+        assert [(e["target"], e["matchCount"]) for e in (await saved(desk, excludes=kept))["excludes"]] == [
             ("mcp:dev~github:gone", 0),
             ("mcp:dev~github:write", 1),
         ]

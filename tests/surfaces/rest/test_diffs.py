@@ -27,7 +27,7 @@ async def test_what_would_change_is_told_and_nothing_changes() -> None:
         assert desk.house.board.policy is before
     assert answer.status_code == 200
     assert body == {
-        "shifts": [
+        "changes": [
             {
                 "id": "mcp:dev~github:write",
                 "before": {"verdict": "open"},
@@ -38,12 +38,12 @@ async def test_what_would_change_is_told_and_nothing_changes() -> None:
                 ),
             }
         ],
-        "goneServers": ["docs~notes"],
-        "newServers": ["fresh~fresh"],
+        "removedServers": ["docs~notes"],
+        "addedServers": ["fresh~fresh"],
         "startedServers": [],
         "changedServers": ["dev~github"],
-        "clashes": [],
-        "unknown": [],
+        "conflicts": [],
+        "unknownNames": [],
         "warnings": [],
     }
 

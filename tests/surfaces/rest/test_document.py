@@ -51,7 +51,7 @@ def test_ids_are_unique() -> None:
 @pytest.mark.parametrize(
     ("status", "kind", "body", "said"),
     [
-        (200, "application/json", {"removed": "dev~github", "beside": 1}, "is not as it is described"),
+        (200, "application/json", {"removed": "dev~github", "inToolsArray": 1}, "is not as it is described"),
         (200, "application/json", {}, "is not as it is described"),
         (200, "text/plain", {"removed": "dev~github"}, "does not announce text/plain"),
         (204, "application/json", {"removed": "dev~github"}, "does not announce 204"),

@@ -1,4 +1,4 @@
-"""The stream of events: a greeting, a bell for each noun that changed, and the end when the gateway ends."""
+"""The stream of events: a greeting, an event for each topic that changed, and the end when the gateway ends."""
 
 import anyio
 import pytest
@@ -15,12 +15,12 @@ READ = TOOLS[GITHUB][0].id
 HELLO = f'retry: 1000\nevent: hello\ndata: {{"version":"{__version__}"}}\n\n'
 
 
-def bell(noun: str) -> str:
-    return f'event: bell\ndata: {{"noun":"{noun}"}}\n\n'
+def changed_event(topic: str) -> str:
+    return f'event: changed\ndata: {{"topic":"{topic}"}}\n\n'
 
 
 @pytest.mark.behaviour("rest.events")
-async def test_a_bell_names_the_noun_and_the_stream_ends_with_the_gateway() -> None:
+async def test_an_event_names_the_topic_and_the_stream_ends_with_the_gateway() -> None:
     async with at_desk() as desk:
         told = []
 
@@ -38,7 +38,7 @@ async def test_a_bell_names_the_noun_and_the_stream_ends_with_the_gateway() -> N
         (answer,) = told
         assert (answer.status_code, answer.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
         assert answer.headers["cache-control"] == "no-store"
-        changed = [bell(noun) for noun in ("board", "servers", "toolsets", "approvals", "policy")]
+        changed = [changed_event(topic) for topic in ("board", "servers", "toolsets", "approvals", "policy")]
         assert answer.text == "".join((HELLO, *changed))
         assert desk.house.gateway.changes.subscriber_count == 0
 

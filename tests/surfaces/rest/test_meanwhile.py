@@ -35,14 +35,14 @@ async def test_what_was_decided_since_a_version_is_told_with_its_author_the_late
             "by": "pat",
             "at": NOON.isoformat(),
             "kind": "switch",
-            "about": str(GITHUB),
-            "said": f"switched at {version}",
+            "subject": str(GITHUB),
+            "message": f"switched at {version}",
             "policyVersion": version,
         }
         for version in (5, 4)
     ]
-    assert told == {"decisions": expected, "more": False, "policyVersion": 0}
-    assert nothing == {"decisions": [], "more": False, "policyVersion": 0}
+    assert told == {"decisions": expected, "hasMore": False, "policyVersion": 0}
+    assert nothing == {"decisions": [], "hasMore": False, "policyVersion": 0}
 
 
 @pytest.mark.behaviour("rest.decided_meanwhile")
@@ -51,7 +51,7 @@ async def test_of_many_the_latest_twenty_are_told_and_that_there_are_more(tmp_pa
         for version in range(1, 31):
             store.audit.record_decision(decision(version, "switched"))
         told = await desk.get("/policy/decisions", after=0)
-    assert ([each["policyVersion"] for each in told["decisions"]], told["more"]) == ([*range(30, 10, -1)], True)
+    assert ([each["policyVersion"] for each in told["decisions"]], told["hasMore"]) == ([*range(30, 10, -1)], True)
 
 
 @pytest.mark.behaviour("rest.decided_meanwhile")

@@ -25,10 +25,10 @@ FINGERPRINT = "this is no fingerprint: one has 64 digits and letters from a to f
         ),
         ("/overrides", {"target": "x" * 600}, "target: this has more than 512 characters. Shorten it."),
         ("/overrides", {"target": "x", "set": [1]}, "set: this must be an object."),
-        ("/tools/switch", {"tool": "x", "on": "maybe"}, "on: this must be true or false."),
-        ("/tools/switch", {"tool": "x", "on": "yes"}, "on: this must be true or false."),
-        ("/tools/switch", {"tool": "x", "on": False, "note": "a\u202eb"}, f"note: {UNSEEN.format('U+202E')}"),
-        ("/tools/switch", {"tool": "x", "on": False, "note": "\x00"}, f"note: {UNSEEN.format('U+0000')}"),
+        ("/tools/switch", {"tool": "x", "enabled": "maybe"}, "enabled: this must be true or false."),
+        ("/tools/switch", {"tool": "x", "enabled": "yes"}, "enabled: this must be true or false."),
+        ("/tools/switch", {"tool": "x", "enabled": False, "note": "a\u202eb"}, f"note: {UNSEEN.format('U+202E')}"),
+        ("/tools/switch", {"tool": "x", "enabled": False, "note": "\x00"}, f"note: {UNSEEN.format('U+0000')}"),
         ("/approvals/block", {"tool": "x", "note": "\u200b"}, f"note: {UNSEEN.format('U+200B')}"),
         ("/tickets/x/deny", {"note": "\x1b"}, f"note: {UNSEEN.format('U+001B')}"),
         (
@@ -36,7 +36,7 @@ FINGERPRINT = "this is no fingerprint: one has 64 digits and letters from a to f
             {"principal": "a", "name": "b", "scopes": []},
             "scopes: this names no scope. Name at least one of read, call, operate and admin.",
         ),
-        ("/tools/switches", {"tools": [], "on": True}, "tools: this must have at least 1 of what it lists."),
+        ("/tools/switches", {"tools": [], "enabled": True}, "tools: this must have at least 1 of what it lists."),
         ("/tickets/x/allow", {"scope": "ever"}, "scope: this must be 'once', 'client' or 'always'."),
     ],
 )
@@ -109,7 +109,7 @@ async def test_a_parameter_that_nobody_knows_is_told_and_not_passed_over(method:
 @pytest.mark.behaviour("rest.own_words")
 async def test_a_body_without_the_type_of_json_is_told_which_header_is_missing() -> None:
     async with at_desk() as desk:
-        answer = await desk.ask("POST", "/tools/switch", content=b'{"tool": "x", "on": true}')
+        answer = await desk.ask("POST", "/tools/switch", content=b'{"tool": "x", "enabled": true}')
     told = "the body was not sent as JSON. Send it with the header Content-Type: application/json."
     assert problem(answer) == (422, told)
 

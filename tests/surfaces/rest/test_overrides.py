@@ -66,7 +66,7 @@ async def test_fields_are_said_and_cleared_one_by_one() -> None:
             "kind": "tool",
             "declared": False,
             "fields": {"name_override": "Look", "requires_confirmation": True},
-            "misfits": [],
+            "mismatches": [],
             "withoutEffect": [],
             "policyVersion": 1,
         }
@@ -89,7 +89,7 @@ async def test_an_empty_renderer_config_is_kept_and_lies_on_what_a_file_declares
         await said(desk, "read", set={"renderer": "code", "renderer_config": {"language": "python"}})
         row = await said(desk, "read", set={"renderer": "markdown", "renderer_config": {}})
         assert fields(row) == {"renderer": "document", "renderer_config": {}}
-        assert row["misfits"] == []
+        assert row["mismatches"] == []
         row = await said(desk, "read", set={"renderer": "json"})
         assert fields(row) == {"renderer": "json", "renderer_config": {}}
 
@@ -124,7 +124,7 @@ async def test_why_and_show_tell_what_comes_of_a_pin_that_the_tool_does_not_name
                 "arguments.tenant.pin": sent,
             }
         found = (await desk.get("/doctor"))["findings"]
-        assert [finding["what"].partition(": ")[2] for finding in found if "tenant" in finding["what"]] == [
+        assert [finding["message"].partition(": ")[2] for finding in found if "tenant" in finding["message"]] == [
             "none of the tools that 'github:*' fits takes an argument 'tenant'. It is sent to 2 of 2 all the same."
         ]
 
@@ -209,10 +209,10 @@ async def test_the_doctor_tells_of_a_secret_that_was_pinned_before() -> None:
     async with desk_with_arguments() as desk:
         row = Override(DEV, READ, arguments={"api_key": ArgumentOverride(pin=freeze_json("hunter2"))})
         await desk.house.does(SetOverride(row))
-        told = [each for each in (await desk.get("/doctor"))["findings"] if "looks like a secret" in each["what"]]
-    assert [(each["subject"], each["grave"]) for each in told] == [(str(READ), True)]
+        told = [each for each in (await desk.get("/doctor"))["findings"] if "looks like a secret" in each["message"]]
+    assert [(each["subject"], each["severity"]) for each in told] == [(str(READ), "error")]
     assert "hunter2" not in str(told)
-    assert told[0]["mend"] == f"pegboard overrides clear '{READ}' arguments.api_key --toolset dev   Then pin it again"
+    assert told[0]["fix"] == f"pegboard overrides clear '{READ}' arguments.api_key --toolset dev   Then pin it again"
 
 
 @pytest.mark.behaviour("overrides.same_target_set_and_cleared")
@@ -227,10 +227,10 @@ async def test_an_edit_that_has_no_effect_says_so_and_is_not_shown_as_in_force()
     async with desk_with_arguments() as desk:
         row = await said(desk, "read", set={"arguments": {"path": {"default": "mine"}}})
         assert row["withoutEffect"] == [
-            {"tool": str(READ), "field": "arguments.path.default", "why": "the argument is pinned"}
+            {"tool": str(READ), "field": "arguments.path.default", "reason": "the argument is pinned"}
         ]
         shown = (await desk.get("/overrides/show", tool="read"))["fields"]
-        assert {f["field"]: f["inForce"] for f in shown} == {
+        assert {f["field"]: f["effective"] for f in shown} == {
             "renderer": True,
             "arguments.path.pin": True,
             "arguments.path.default": False,
@@ -252,7 +252,7 @@ async def test_what_does_not_fit_is_told_in_the_list_and_by_the_doctor() -> None
         await said(desk, "mcp:dev~github:gone", set={"renderer": "code"})
         await said(desk, str(READ), set={"arguments": {"limit": {"pin": "many"}}})
         rows = (await desk.get("/overrides"))["overrides"]
-        assert [[misfit["what"] for misfit in row["misfits"]] for row in rows] == [
+        assert [[misfit["message"] for misfit in row["mismatches"]] for row in rows] == [
             [],
             ["dev~github lists no tool 'gone'."],
             [
@@ -261,7 +261,7 @@ async def test_what_does_not_fit_is_told_in_the_list_and_by_the_doctor() -> None
             ],
         ]
         found = (await desk.get("/doctor"))["findings"]
-        mends = [finding["mend"] for finding in found if finding["what"].startswith("Override of")]
+        mends = [finding["fix"] for finding in found if finding["message"].startswith("Override of")]
         assert mends == [
             "pegboard overrides clear 'mcp:dev~github:gone' --toolset dev",
             f"pegboard overrides clear '{READ}' arguments.limit --toolset dev",
@@ -276,8 +276,8 @@ async def test_the_default_renderer_switches_off_what_a_file_or_manifest_declare
         assert (await desk.ask("POST", "/render", json=call)).json()["rendered"]["renderer"] == "json"
         await said(desk, "github:*", set={"renderer": "json", "renderer_config": config})
         row = await said(desk, "read", set={"renderer": "default"})
-        assert (fields(row), row["misfits"]) == ({"renderer": "default"}, [])
-        assert (await desk.get("/overrides/show", tool="read"))["misfits"] == []
+        assert (fields(row), row["mismatches"]) == ({"renderer": "default"}, [])
+        assert (await desk.get("/overrides/show", tool="read"))["mismatches"] == []
         assert (await desk.ask("POST", "/render", json=call)).json()["rendered"] is None
         row = await said(desk, "read", clear=["renderer"])
         assert (await desk.ask("POST", "/render", json=call)).json()["rendered"]["renderer"] == "json"
@@ -311,7 +311,7 @@ async def test_a_call_is_rendered_by_what_its_override_says() -> None:
             "standalone": False,
             "missing": ["$args.nope"],
             "refused": {},
-            "cut": False,
+            "truncated": False,
         }
         failed = await desk.ask("POST", "/render", json={**call, "result": {"isError": True, "content": []}})
         assert failed.json()["rendered"] is None

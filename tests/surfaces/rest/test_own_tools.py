@@ -41,7 +41,7 @@ async def test_own_tools_are_shown_by_their_toolset_and_not_among_the_servers() 
         assert [server["id"] for server in (await desk.get("/servers"))["servers"]] == ["dev~github", "docs~notes"]
         shown = await desk.get("/servers/kit")
         assert (shown["id"], shown["serverId"], shown["toolsetId"], shown["userMcp"]) == ("kit", None, "kit", False)
-        assert (shown["tools"], shown["health"]["state"], shown["on"]) == ({"callable": 1}, "asleep", True)
+        assert (shown["tools"], shown["health"]["state"], shown["active"]) == ({"callable": 1}, "asleep", True)
         assert shown["connection"] == {
             "transport": "own",
             "digest": "a" * 64,
@@ -50,7 +50,7 @@ async def test_own_tools_are_shown_by_their_toolset_and_not_among_the_servers() 
             "secrets": [],
             "workspace": False,
             "containers": {},
-            "linked": None,
+            "linkedFolder": None,
         }
         (tool,) = [tool for tool in (await desk.get("/tools"))["tools"] if tool["toolsetId"] == "kit"]
         assert (tool["id"], tool["serverId"], tool["verdict"]) == ("kit:add", None, "open")
@@ -67,7 +67,7 @@ async def test_what_is_named_like_its_toolset_is_its_own_unless_it_has_none() ->
         assert (await desk.get("/servers/kit~kit"))["id"] == "kit~kit"
         assert (await desk.get("/servers/notes"))["id"] == "docs~notes"
         # Switches and removals are of servers: a toolset has its own.
-        switched = await desk.ask("POST", "/servers/kit/switch", json={"on": False})
+        switched = await desk.ask("POST", "/servers/kit/switch", json={"enabled": False})
         assert switched.json()["id"] == "kit~kit"
 
 
@@ -80,7 +80,7 @@ async def test_what_waits_of_it_is_listed_and_approved_by_its_toolset() -> None:
         desk.house.provider(KIT).becomes(ProviderAsleep(desk.house.clock()), other)
         await desk.house.until(lambda: desk.house.status(own_tool("add")) == "pending_approval")
         body = await desk.get("/approvals", server="kit")
-        assert [(each["id"], each["server"], each["kind"]) for each in body["waiting"]] == [
+        assert [(each["id"], each["server"], each["kind"]) for each in body["pending"]] == [
             ("kit:add", "kit", "changed")
         ]
         (whole,) = body["servers"]
@@ -132,7 +132,7 @@ async def test_an_override_of_a_manifest_that_fits_nothing_is_mended_in_its_tool
         await imported(desk, own("add"), overrides=(lost, pin))
         found = [each for each in (await desk.get("/doctor"))["findings"] if each["subject"].startswith("kit:")]
         mend = "Mend the toolset.yaml of kit and import it again: pegboard toolset import"
-        assert {each["mend"] for each in found} == {mend}
-        told = [each["what"] for each in found]
+        assert {each["fix"] for each in found} == {mend}
+        told = [each["message"] for each in found]
         assert "Override of kit:gone in kit (toolset.yaml:9): kit lists no tool 'gone'." in told
         assert any("what is pinned at arguments.token.pin looks like a secret" in what for what in told)

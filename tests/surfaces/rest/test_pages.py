@@ -12,7 +12,7 @@ from pegboard.surfaces.rest.app import document
 
 BOUNDED = {
     "/events": "a stream",
-    "/board/peg": "one tool",
+    "/board/tool": "one tool",
     "/clients": "the programs that are known",
     "/databases": "what pegboard.yaml declares",
     "/databases/check": "what pegboard.yaml declares",
@@ -69,7 +69,7 @@ def test_every_list_has_a_bounded_limit_or_is_bounded_by_what_it_is() -> None:
         ("/tools", "tools", ["mcp:dev~github:read", "mcp:dev~github:write", "mcp:docs~notes:jot"]),
         ("/servers", "servers", ["dev~github", "docs~notes"]),
         ("/toolsets", "toolsets", ["dev", "docs"]),
-        ("/approvals", "waiting", ["mcp:dev~github:read", "mcp:dev~github:write", "mcp:docs~notes:jot"]),
+        ("/approvals", "pending", ["mcp:dev~github:read", "mcp:dev~github:write", "mcp:docs~notes:jot"]),
     ],
 )
 async def test_pages_together_are_the_list(path: str, member: str, every: list[str]) -> None:

@@ -33,12 +33,12 @@ async def test_each_score_is_told_as_the_sum_of_its_parts() -> None:
         found = await desk.get("/tools/search", query="read the zebra", explain=True, limit=1)
         shown = {each["name"]: each["tokens"] for each in (await desk.get("/presentations"))["presentations"]}
     (hit,) = told["hits"]
-    assert (hit["id"], hit["name"], hit["words"]) == (READ, "read", ["read"])
-    assert hit["score"] == found["tools"][0]["why"]["score"]
-    assert sum(hit["stack"].values()) == pytest.approx(hit["score"], abs=0.01)
-    assert hit["stack"]["name"] > 0
-    assert told["words"] == {"lookedFor": ["read", "zebra"], "foundNowhere": ["zebra"], "passedOver": ["the"]}
-    assert told["tokens"] == {"top": hit["tokens"], "all": shown["direct"], "allTools": 3}
+    assert (hit["id"], hit["name"], hit["matchedWords"]) == (READ, "read", ["read"])
+    assert hit["score"] == found["tools"][0]["explanation"]["score"]
+    assert sum(hit["scoreParts"].values()) == pytest.approx(hit["score"], abs=0.01)
+    assert hit["scoreParts"]["name"] > 0
+    assert told["queryWords"] == {"searched": ["read", "zebra"], "unmatched": ["zebra"], "ignored": ["the"]}
+    assert told["tokens"] == {"top": hit["tokens"], "all": shown["direct"], "toolCount": 3}
     assert (told["locked"], told["lockedCount"], told["ranker"]) == ([], 0, "lexical")
 
 
@@ -50,7 +50,7 @@ async def test_what_was_left_out_because_it_is_locked_is_told_with_why() -> None
     assert (told["hits"], told["lockedCount"]) == ([], 1)
     (locked,) = told["locked"]
     assert (locked["id"], locked["status"]) == (WRITE, "disabled_by_user")
-    assert "not today" in locked["sentence"]
+    assert "not today" in locked["message"]
     assert locked["remedy"] == f"Switch the tool on again: pegboard tools enable {WRITE}"
 
 
@@ -66,7 +66,7 @@ async def test_queries_are_saved_told_in_pages_run_and_removed() -> None:
         first = await desk.get("/search/queries", limit=2)
         rest = await desk.get("/search/queries", limit=2, after=first["next"])
         told = await run(desk, limit=1)
-        assert (await run(desk, names=["a"]))["rates"]["hits"] == 1.0
+        assert (await run(desk, names=["a"]))["rates"]["hitRate"] == 1.0
         removed = await desk.ask("DELETE", "/search/queries/c")
         again = await desk.ask("DELETE", "/search/queries/c")
     assert [each["name"] for each in (*first["queries"], *rest["queries"])] == ["a", "b", "c"]
@@ -81,11 +81,11 @@ async def test_queries_are_saved_told_in_pages_run_and_removed() -> None:
     }
     assert [(each["name"], each["hit"]) for each in told["queries"]] == [("a", True), ("b", True), ("c", False)]
     assert told["queries"][1]["expected"] == [
-        {"id": READ, "rank": None, "why": ""},
-        {"id": "mcp:docs~notes:jot", "rank": 1, "why": ""},
+        {"id": READ, "rank": None, "reason": ""},
+        {"id": "mcp:docs~notes:jot", "rank": 1, "reason": ""},
     ]
-    assert told["rates"] == {"first": 0.6667, "hits": 0.6667, "recall": 0.5, "reciprocalRank": 0.6667}
-    assert removed.json() == {"forgot": "c"}
+    assert told["rates"] == {"firstRate": 0.6667, "hitRate": 0.6667, "recall": 0.5, "reciprocalRank": 0.6667}
+    assert removed.json() == {"deleted": "c"}
     assert problem(again)[0] == 404
 
 
@@ -97,8 +97,8 @@ async def test_a_tool_that_could_not_be_found_is_told_with_the_reason() -> None:
     (one,) = told["queries"]
     assert (one["name"], one["hit"]) == ("write", False)
     first, second = one["expected"]
-    assert "not today" in first["why"]
-    assert second == {"id": "gone~away:tool", "rank": None, "why": "it is not on the board"}
+    assert "not today" in first["reason"]
+    assert second == {"id": "gone~away:tool", "rank": None, "reason": "it is not on the board"}
 
 
 @pytest.mark.behaviour("search.evaluation")

@@ -41,14 +41,14 @@ async def test_another_board_that_imports_a_policy_judges_alike() -> None:
         assert (alone.text, alone.headers["content-type"]) == (body["text"], "application/octet-stream")
     assert SECRET not in body["text"]
     (secret,) = body["secrets"]
-    assert secret["at"] == ["extra: env.TOKEN"]
+    assert secret["locations"] == ["extra: env.TOKEN"]
     async with at_desk(declared(GITHUB, NOTES, trust=Trust.STRICT)) as desk:
         assert desk.house.statuses() != statuses
         told = (await desk.ask("POST", "/policy/import", json={"text": body["text"], "version": 0})).json()
-        assert (told["imported"], told["policyVersion"], told["leftOut"]) == (True, 1, [])
+        assert (told["imported"], told["policyVersion"], told["omitted"]) == (True, 1, [])
         assert desk.house.statuses() == statuses
         again = (await desk.ask("POST", "/policy/what-if", json={"text": body["text"]})).json()
-        assert (again["changes"], again["newServers"], again["callers"][0]["shifts"]) == ([], [], [])
+        assert (again["changes"], again["addedServers"], again["callers"][0]["changes"]) == ([], [], [])
 
 
 @pytest.mark.behaviour("policy.what_if")
@@ -65,13 +65,13 @@ async def test_what_would_change_is_told_for_each_caller_and_nothing_is_saved() 
     ]
     shifts = {
         caller["principal"]: {
-            shift["id"]: (shift["before"]["verdict"], shift["after"]["verdict"]) for shift in caller["shifts"]
+            shift["id"]: (shift["before"]["verdict"], shift["after"]["verdict"]) for shift in caller["changes"]
         }
         for caller in body["callers"]
     }
     assert shifts == {
         "local": {str(READ): ("locked", "open")},
-        "ann": {str(READ): ("locked", "open"), "mcp:docs~notes:jot": ("open", "absent")},
+        "ann": {str(READ): ("locked", "open"), "mcp:docs~notes:jot": ("open", "hidden")},
     }
     assert (body["imported"], body["policyVersion"]) == (False, 1)
 
@@ -124,7 +124,7 @@ async def test_what_the_policy_is_about_and_the_board_has_not_is_left_out_and_to
         text = json.dumps({"pegboard_policy": 1, "trust": {"no~where": "open", "dev~github": "strict"}})
         body = (await desk.ask("POST", "/policy/import", json={"text": text})).json()
         nowhere = PolicyExport(trust={key("no~where"): Trust.OPEN})
-        assert body["leftOut"] == [*describe_left_out(desk.house.board.policy, nowhere)]
-        assert len(body["leftOut"]) == 1
+        assert body["omitted"] == [*describe_left_out(desk.house.board.policy, nowhere)]
+        assert len(body["omitted"]) == 1
         assert desk.house.board.policy.decisions.trust == {GITHUB: Trust.STRICT}
         assert desk.house.status(ToolId(GITHUB, "read")) == "pending_approval"

@@ -13,8 +13,18 @@ async def test_the_answer_tells_what_would_be_sent_why_and_at_what_cost() -> Non
     async with at_desk() as desk:
         told: Any = await desk.get("/prompt", model="qwen3:1.7b", query="read", tool_calling="false", tool="read")
     assert [*told] == [
-        *("model", "primary", "builtins", "formats", "search", "parts", "tools", "leftOut", "tokens", "budget"),
-        *("system", "request", "struck", "struckCount", "byToolset", "asPython", "formatNames", "policyVersion", "why"),
+        *("model", "primary", "builtins", "formats", "search", "parts", "tools", "omitted", "tokens", "budget"),
+        *(
+            "system",
+            "request",
+            "excluded",
+            "excludedCount",
+            "byToolset",
+            "pythonExample",
+            "formatNames",
+            "policyVersion",
+            "toolDecision",
+        ),
     ]
     assert told["model"] == {
         "name": "qwen3:1.7b",
@@ -23,14 +33,14 @@ async def test_the_answer_tells_what_would_be_sent_why_and_at_what_cost() -> Non
         "family": "Qwen3",
         "format": "hermes",
         "thinking": True,
-        "mostFound": 2,
-        "whence": told["model"]["whence"],
+        "maxFoundTools": 2,
+        "factSources": told["model"]["factSources"],
     }
     assert told["primary"] == "hermes"
     assert [part["kind"] for part in told["parts"]] == ["base", "format", "built-ins", "tools"]
     assert told["tokens"] == sum(part["tokens"] for part in told["parts"])
     assert told["tools"][1]["name"] == "read"
-    assert told["why"]["place"] == "in"
+    assert told["toolDecision"]["availability"] == "in"
     assert told["request"]["messages"] == [
         {"role": "system", "content": told["system"]},
         {"role": "user", "content": "read"},
@@ -44,13 +54,13 @@ async def test_format_budget_size_and_filters_can_be_tried() -> None:
         native: Any = await desk.get(
             "/prompt", model="x", query="read", format="native", tool_calling="true", billions=40
         )
-        assert (native["primary"], native["model"]["mostFound"]) == ("native", 10)
+        assert (native["primary"], native["model"]["maxFoundTools"]) == ("native", 10)
         assert [tool["function"]["name"] for tool in native["request"]["tools"]][:2] == ["tool_search", "read"]
         short: Any = await desk.get("/prompt", model="x", query="read", budget=230)
         assert short["tokens"] <= short["budget"] == 230
-        assert short["leftOut"]
+        assert short["omitted"]
         away: Any = await desk.get("/prompt", model="x", query="read", allow_tools="*:write", tool="read")
-        assert away["why"]["place"] == "out"
+        assert away["toolDecision"]["availability"] == "out"
         assert "read" not in [tool["name"] for tool in away["tools"]]
         nothing: Any = await desk.get("/prompt", model="x", query="read", allow_servers="", deny_builtins="tool_*")
         assert nothing["tools"] == []

@@ -36,22 +36,22 @@ async def approve(desk: Desk, *read: dict[str, Any], **body: object) -> Any:
 
 
 def lines(body: Any) -> list[tuple[str, str, str]]:
-    return [(each["id"], each["kind"], each["risk"]["word"]) for each in body["waiting"]]
+    return [(each["id"], each["kind"], each["risk"]["level"]) for each in body["pending"]]
 
 
 @pytest.mark.behaviour("approvals.list")
 async def test_what_waits_is_listed_with_its_kind_its_server_and_its_risk() -> None:
     async with at_desk(BASELINE) as desk:
-        assert (await desk.get("/approvals"))["waiting"] == []
+        assert (await desk.get("/approvals"))["pending"] == []
         await become(desk, tool(GITHUB, "read", POISON), tool(GITHUB, "write"), tool(GITHUB, "new_one"))
         body = await desk.get("/approvals")
         assert lines(body) == [(str(READ), "changed", "hard"), ("mcp:dev~github:new_one", "new", "none")]
-        read = body["waiting"][0]
+        read = body["pending"][0]
         assert (read["server"], read["name"], read["risk"]["hard"] > 0) == ("dev~github", "read", True)
-        assert {note["path"] for note in read["notes"]} == {"description"}
+        assert {note["path"] for note in read["findings"]} == {"description"}
         (of_server,) = body["servers"]
-        assert (of_server["id"], of_server["waiting"], of_server["together"]) == ("dev~github", 2, 1)
-        assert (await desk.get("/approvals", server="notes"))["waiting"] == []
+        assert (of_server["id"], of_server["pendingTools"], of_server["approvableTogether"]) == ("dev~github", 2, 1)
+        assert (await desk.get("/approvals", server="notes"))["pending"] == []
         assert problem(await desk.ask("GET", "/approvals", params={"server": "githbu"}))[0] == 404
 
 
@@ -59,21 +59,21 @@ async def test_what_waits_is_listed_with_its_kind_its_server_and_its_risk() -> N
 async def test_what_has_waited_longest_stands_first_and_says_since_when() -> None:
     async with at_desk(STRICT) as desk:
         begun = desk.house.clock.now
-        assert {each["since"] for each in (await desk.get("/approvals"))["waiting"]} == {begun.isoformat()}
+        assert {each["since"] for each in (await desk.get("/approvals"))["pending"]} == {begun.isoformat()}
         desk.house.clock.passes(3600)
         await become(desk, tool(GITHUB, "read", "Other words."), tool(GITHUB, "write"))
         body = await desk.get("/approvals")
         later = (begun + timedelta(hours=1)).isoformat()
-        assert [(each["id"], each["since"]) for each in body["waiting"]] == [
+        assert [(each["id"], each["since"]) for each in body["pending"]] == [
             (str(WRITE), begun.isoformat()),
             (str(JOT), begun.isoformat()),
             (str(READ), later),
         ]
-        assert [each["id"] for each in (await desk.get("/approvals", limit=1, after=str(JOT)))["waiting"]] == [
+        assert [each["id"] for each in (await desk.get("/approvals", limit=1, after=str(JOT)))["pending"]] == [
             str(READ)
         ]
         assert (await desk.get("/approvals/show", tool=str(READ)))["since"] == later
-        await approve(desk, body["waiting"][2])
+        await approve(desk, body["pending"][2])
         assert (await desk.get("/approvals/show", tool=str(READ)))["since"] is None
 
 
@@ -86,14 +86,14 @@ async def test_a_changed_tool_is_shown_by_its_difference_and_in_its_servers_own_
     assert body["difference"] == [
         {
             "section": "description",
-            "words": [{"how": "added", "text": "Now it deletes.\\u{202e}"}],
+            "pieces": [{"kind": "added", "text": "Now it deletes.\\u{202e}"}],
             "changes": [],
-            "more": 0,
+            "omitted": 0,
         }
     ]
     assert body["description"] == "Now it deletes.\u202e"
-    assert body["notes"][0]["severity"] == "hard"
-    assert "\u202e" not in body["notes"][0]["excerpt"]
+    assert body["findings"][0]["severity"] == "hard"
+    assert "\u202e" not in body["findings"][0]["excerpt"]
 
 
 @pytest.mark.behaviour("approvals.name_the_fingerprint")
@@ -114,12 +114,12 @@ async def test_what_was_read_is_approved_and_what_changed_meanwhile_is_refused()
 @pytest.mark.behaviour("approvals.several")
 async def test_several_are_approved_in_one_step_or_none_of_them() -> None:
     async with at_desk(STRICT) as desk:
-        every = (await desk.get("/approvals"))["waiting"]
+        every = (await desk.get("/approvals"))["pending"]
         await become(desk, tool(GITHUB, "read"), tool(GITHUB, "write", "Now it deletes."))
         assert problem(await approve(desk, *every))[0] == 409
         assert {*desk.house.statuses().values()} == {"pending_approval"}
         version = desk.house.board.policy.version
-        assert (await approve(desk, *(await desk.get("/approvals"))["waiting"])).status_code == 200
+        assert (await approve(desk, *(await desk.get("/approvals"))["pending"])).status_code == 200
         assert {*desk.house.statuses().values()} == {"open"}
         assert desk.house.board.policy.version == version + 1
 
@@ -134,7 +134,7 @@ async def test_a_whole_server_is_approved_as_it_was_read_without_what_looks_pois
         assert desk.house.status(READ) == "pending_approval"
         assert desk.house.status(JOT) == "pending_approval"
         (left,) = (await desk.get("/approvals", server="github"))["servers"]
-        assert (left["waiting"], left["together"], left["fingerprint"]) == (1, 0, None)
+        assert (left["pendingTools"], left["approvableTogether"], left["fingerprint"]) == (1, 0, None)
         code, why = problem(await approve(desk, server="github", fingerprint="0" * 64))
         assert (code, "looks poisoned" in why) == (409, True)
 
@@ -159,10 +159,10 @@ async def test_a_block_is_told_is_listed_and_is_taken_back_by_an_approval() -> N
         blocked = await desk.ask("POST", "/approvals/block", json={"tool": "read", "note": "no"})
         assert (blocked.status_code, blocked.json()["status"]) == (200, "disabled_by_user")
         sentence = "mcp:dev~github:read was blocked at its review by local on 2026-01-02 (no)."
-        assert blocked.json()["sentence"] == sentence
+        assert blocked.json()["message"] == sentence
         body = await desk.get("/approvals")
-        assert [(each["id"], each["sentence"]) for each in body["blocked"]] == [(str(READ), sentence)]
-        assert str(READ) not in [each["id"] for each in body["waiting"]]
+        assert [(each["id"], each["message"]) for each in body["blocked"]] == [(str(READ), sentence)]
+        assert str(READ) not in [each["id"] for each in body["pending"]]
         shown = await desk.get("/approvals/show", tool="read")
         assert shown["block"]["note"] == "no"
         assert (await approve(desk, shown)).json()["approved"][0]["verdict"] == "open"
@@ -205,10 +205,10 @@ async def test_a_server_added_in_quarantine_is_not_started_and_says_so() -> None
     async with at_desk() as desk:
         added = (await desk.ask("POST", "/servers", json=BODY)).json()
         assert added["review"] == explain_reason(ServerInQuarantine(EXTRA))
-        assert (added["on"], added["health"]["state"]) == (False, "off")
+        assert (added["active"], added["health"]["state"]) == (False, "off")
         assert EXTRA not in [provider.source for provider in desk.house.providers.made]
         found = (await desk.get("/doctor"))["findings"]
-        assert "pegboard servers review extra~extra" in found[0]["mend"]
+        assert "pegboard servers review extra~extra" in found[0]["fix"]
 
 
 @pytest.mark.behaviour("approvals.quarantine")
@@ -221,7 +221,7 @@ async def test_a_look_starts_it_once_aside_from_the_board_and_stops_it_again() -
         await desk.ask("POST", "/servers", json=BODY)
         found = (await desk.ask("POST", "/servers/extra/review")).json()
         assert found["answered"]
-        assert [(each["name"], each["description"], each["risk"]["word"]) for each in found["tools"]] == [
+        assert [(each["name"], each["description"], each["risk"]["level"]) for each in found["tools"]] == [
             ("help", "Helps.", "none"),
             ("read", POISON, "hard"),
         ]
@@ -259,9 +259,9 @@ async def test_a_look_at_a_server_that_does_not_come_up_says_why(fault: str, why
         await desk.ask("POST", "/servers", json=BODY)
         found = (await desk.ask("POST", "/servers/extra/review")).json()
     assert found["answered"] == (why is None)
-    assert (found["health"]["sentence"] == why) == (why is not None)
-    assert found["lines"] == (["its last words"] if fault == "falls" else [])
-    assert [flaw["name"] for flaw in found["flaws"]] == (["odd"] if fault == "flaws" else [])
+    assert (found["health"]["message"] == why) == (why is not None)
+    assert found["logTail"] == (["its last words"] if fault == "falls" else [])
+    assert [flaw["name"] for flaw in found["problems"]] == (["odd"] if fault == "flaws" else [])
 
 
 @pytest.mark.behaviour("approvals.release", "approvals.quarantine")
@@ -270,15 +270,15 @@ async def test_what_was_read_is_what_is_started_and_let_out(verb: str) -> None:
     async with at_desk() as desk:
         desk.house.providers.tools = {**desk.house.providers.tools, EXTRA: (tool(EXTRA, "help"),)}
         await desk.ask("POST", "/servers", json=BODY)
-        read = (await desk.get("/servers/extra"))["mark"]
+        read = (await desk.get("/servers/extra"))["fingerprint"]
         await desk.ask("DELETE", "/servers/extra")
         await desk.ask("POST", "/servers", json={**BODY, "command": "another"})
-        now = (await desk.get("/servers/extra"))["mark"]
-        status, why = problem(await desk.ask("POST", f"/servers/extra/{verb}", json={"read": read}))
+        now = (await desk.get("/servers/extra"))["fingerprint"]
+        status, why = problem(await desk.ask("POST", f"/servers/extra/{verb}", json={"fingerprint": read}))
         assert (status, "is not the one that you read" in why, now == read) == (409, True, False)
         assert (await desk.get("/servers/extra"))["review"] is not None
         assert problem(await desk.ask("POST", f"/servers/extra/{verb}", json={"red": now}))[0] == 422
-        assert (await desk.ask("POST", f"/servers/extra/{verb}", json={"read": now})).status_code == 200
+        assert (await desk.ask("POST", f"/servers/extra/{verb}", json={"fingerprint": now})).status_code == 200
 
 
 @pytest.mark.behaviour("approvals.release")
@@ -291,7 +291,7 @@ async def test_a_released_server_is_started_and_all_that_it_lists_waits() -> Non
         help_ = ToolId(EXTRA, "help")
         await desk.house.until(lambda: desk.house.status(help_) is not None)
         assert desk.house.status(help_) == "pending_approval"
-        assert [each["kind"] for each in (await desk.get("/approvals"))["waiting"]] == ["new"]
+        assert [each["kind"] for each in (await desk.get("/approvals"))["pending"]] == ["new"]
         assert problem(await desk.ask("POST", "/servers/extra/release"))[0] == 409
         assert problem(await desk.ask("POST", "/servers/extra/review")) == (
             409,

@@ -65,8 +65,8 @@ async def test_each_route_is_closed_to_a_token_that_lacks_its_scope_and_says_whi
             )
             assert answer.status_code == 403, (method, path, answer.text)
             told: Any = answer.json()
-            assert {*told["missing"]} == needed - has, (method, path)
-            assert all(name in told["detail"] for name in told["missing"])
+            assert {*told["missingScopes"]} == needed - has, (method, path)
+            assert all(name in told["detail"] for name in told["missingScopes"])
             refused += 1
         if scope is TokenScope.CALL:
             assert refused == len(ROUTES) - 2, "a token that calls sees nothing of the operator's"
@@ -82,7 +82,7 @@ async def test_a_token_that_calls_is_told_of_no_road_of_the_operators() -> None:
         headers = {"authorization": f"Bearer {token}"}
         for path in ("/openapi.json", "/nothing", "/session", "/events", "/board", "/tools"):
             answer = await desk.ask("GET", path, headers=headers)
-            assert (answer.status_code, answer.json()["missing"]) == (403, ["read"]), path
+            assert (answer.status_code, answer.json()["missingScopes"]) == (403, ["read"]), path
         signed = await desk.ask("POST", "/session", json={"token": token})
         assert (signed.status_code, "set-cookie" in signed.headers) == (403, False)
 
@@ -135,7 +135,7 @@ async def test_who_may_operate_starts_no_program_of_their_choice_and_reads_nothi
         token = (await desk.ask("POST", "/tokens", json=made)).json()["token"]
         started, saves = len(desk.house.providers.made), len(desk.house.store.saves)
         answer = await desk.ask("POST", path, json=body, headers={"authorization": f"Bearer {token}"})
-        assert (answer.status_code, answer.json()["missing"]) == (403, ["admin"])
+        assert (answer.status_code, answer.json()["missingScopes"]) == (403, ["admin"])
         assert (len(desk.house.providers.made), len(desk.house.store.saves)) == (started, saves)
 
 
@@ -194,4 +194,4 @@ async def test_who_may_operate_sets_no_secret_of_a_toolset_to_a_reference() -> N
         headers = {"authorization": f"Bearer {token}"}
         body = {"value": "${file:/srv/data/gateway.json}"}
         answer = await desk.ask("PUT", "/toolsets/dev/secrets/KEY", json=body, headers=headers)
-        assert (answer.status_code, answer.json()["missing"]) == (403, ["admin"])
+        assert (answer.status_code, answer.json()["missingScopes"]) == (403, ["admin"])

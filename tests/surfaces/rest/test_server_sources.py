@@ -50,7 +50,7 @@ async def test_a_pasted_list_is_told_without_its_secrets() -> None:
                 "enabled": True,
                 "foundAt": "pasted text:1",
                 "secrets": ["TOKEN"],
-                "thereAlready": None,
+                "existingOrigin": None,
                 "problems": [],
             }
         ],
@@ -67,8 +67,8 @@ async def test_what_is_wrong_with_a_text_is_told_with_its_place() -> None:
                 {
                     "line": 2,
                     "key": "mcpServers.a",
-                    "what": "this should describe a server, and it is 7. Left out.",
-                    "sentence": "pasted text:2: mcpServers.a: this should describe a server, and it is 7. Left out.",
+                    "message": "this should describe a server, and it is 7. Left out.",
+                    "text": "pasted text:2: mcpServers.a: this should describe a server, and it is 7. Left out.",
                 }
             ],
         }
@@ -90,7 +90,7 @@ async def test_a_server_is_added_by_where_it_stands_with_what_is_said_on_top(hom
         assert kept.connection == Stdio("npx", ("-y", "issues"), {"TOKEN": SECRET, "LEVEL": "debug"})
         assert kept.trust.value == "strict"
         (again,) = (await desk.get("/clients"))["clients"][0]["servers"]
-        assert again["thereAlready"] == "installed by local"
+        assert again["existingOrigin"] == "installed by local"
 
 
 async def test_a_pasted_address_is_added_under_another_name() -> None:

@@ -52,8 +52,8 @@ async def test_what_a_server_would_bring_is_shown_and_nothing_is_saved() -> None
         assert desk.house.board.policy is before
         assert desk.house.board.catalogue.listings.keys().isdisjoint({provider.server.key, NOTES})
         assert desk.house.store.saves == []
-    assert (body["id"], body["state"], body["thereAlready"]) == ("notebook~notebook", "answered", None)
-    assert body["sentence"] == f"It answered with 2 tools; {body['tokens']} tokens if all are shown to a model."
+    assert (body["id"], body["state"], body["existingOrigin"]) == ("notebook~notebook", "answered", None)
+    assert body["message"] == f"It answered with 2 tools; {body['tokens']} tokens if all are shown to a model."
     jot, peek = body["tools"]
     assert jot == {
         "name": "jot",
@@ -63,14 +63,14 @@ async def test_what_a_server_would_bring_is_shown_and_nothing_is_saved() -> None
         "annotations": '{"destructiveHint":false,"readOnlyHint":false}',
         "hints": {"readOnly": False, "destructive": False, "idempotent": None, "openWorld": None},
         "tokens": jot["tokens"],
-        "risk": {"word": "none", "hard": 0, "soft": 0},
-        "notes": [],
+        "risk": {"level": "none", "hard": 0, "soft": 0},
+        "findings": [],
         "cautions": [],
         "fingerprint": JOT.fingerprint,
     }
-    assert peek["risk"]["word"] == "hard"
+    assert peek["risk"]["level"] == "hard"
     assert body["tokens"] == jot["tokens"] + peek["tokens"]
-    assert body["lines"] == ["listening", "ready"]
+    assert body["logTail"] == ["listening", "ready"]
     assert sign_ins.heard == [provider.server.key], "nothing of a sign-in is left"
 
 
@@ -78,9 +78,9 @@ async def test_what_a_server_would_bring_is_shown_and_nothing_is_saved() -> None
 async def test_exactly_what_was_shown_counts_as_seen_and_what_looks_poisoned_waits() -> None:
     async with at_desk() as desk:
         desk.house.providers.prepare = listing(JOT, POISONED)
-        seen = (await tried(desk))["seen"]
+        seen = (await tried(desk))["baseline"]
         desk.house.providers.prepare = listing(JOT, POISONED, ToolSpec("extra", description="New since."))
-        answer = await desk.ask("POST", "/servers", json={**BODY, "seen": seen})
+        answer = await desk.ask("POST", "/servers", json={**BODY, "baseline": seen})
         assert answer.status_code == 201
         await desk.house.until(lambda: desk.house.status(ToolId(NOTES, "extra")) is not None)
         assert {name: desk.house.status(ToolId(NOTES, name)) for name in ("jot", "peek", "extra")} == {
@@ -93,8 +93,8 @@ async def test_exactly_what_was_shown_counts_as_seen_and_what_looks_poisoned_wai
 async def test_a_server_of_strict_trust_has_all_its_tools_wait_though_they_were_shown() -> None:
     async with at_desk() as desk:
         desk.house.providers.prepare = listing(JOT)
-        seen = (await tried(desk))["seen"]
-        await desk.ask("POST", "/servers", json={**BODY, "seen": seen, "trust": "strict"})
+        seen = (await tried(desk))["baseline"]
+        await desk.ask("POST", "/servers", json={**BODY, "baseline": seen, "trust": "strict"})
         await desk.house.until(lambda: desk.house.status(ToolId(NOTES, "jot")) is not None)
         assert desk.house.status(ToolId(NOTES, "jot")) == "pending_approval"
 
@@ -102,12 +102,12 @@ async def test_a_server_of_strict_trust_has_all_its_tools_wait_though_they_were_
 async def test_another_server_than_the_one_that_was_tried_is_not_added_as_seen() -> None:
     async with at_desk() as desk:
         desk.house.providers.prepare = listing(JOT)
-        seen = (await tried(desk))["seen"]
-        for body in ({**BODY, "seen": seen, "args": ["--other"]}, {**BODY, "seen": "0" * 64}):
+        seen = (await tried(desk))["baseline"]
+        for body in ({**BODY, "baseline": seen, "args": ["--other"]}, {**BODY, "baseline": "0" * 64}):
             status, told = problem(await desk.ask("POST", "/servers", json=body))
             assert (status, told.partition(".")[0]) == (409, "What was tried was another server, or too long ago")
         desk.house.clock.passes(3600)
-        assert problem(await desk.ask("POST", "/servers", json={**BODY, "seen": seen}))[0] == 409
+        assert problem(await desk.ask("POST", "/servers", json={**BODY, "baseline": seen}))[0] == 409
         assert desk.house.store.saves == []
 
 
@@ -127,8 +127,8 @@ async def test_a_server_that_brings_nothing_says_why(health: Health, state: str,
     async with at_desk() as desk:
         desk.house.providers.prepare = listing(health=health)
         body = await tried(desk)
-    assert (body["state"], body["sentence"], body["tools"], body["seen"]) == (state, sentence, [], None)
-    assert body["lines"] == ["listening", "ready"]
+    assert (body["state"], body["message"], body["tools"], body["baseline"]) == (state, sentence, [], None)
+    assert body["logTail"] == ["listening", "ready"]
     assert "retryAt" not in body["health"]
 
 
@@ -137,7 +137,7 @@ async def test_trying_what_is_on_the_board_already_touches_it_not() -> None:
         running = desk.house.provider(GITHUB)
         desk.house.providers.prepare = listing(JOT)
         body = await tried(desk, id="github", toolset="dev")
-        assert body["thereAlready"] == "pegboard.yaml:7"
+        assert body["existingOrigin"] == "pegboard.yaml:7"
         assert desk.house.provider(GITHUB) is running
         assert running.running
 

@@ -38,18 +38,18 @@ async def test_a_server_is_told_with_its_key_health_and_counts() -> None:
             "serverId": "github",
             "toolsetId": "dev",
             "userMcp": True,
-            "on": True,
+            "active": True,
             "trust": "open",
             "review": None,
-            "mark": body["servers"][0]["mark"],
+            "fingerprint": body["servers"][0]["fingerprint"],
             "connection": {"transport": "stdio", "command": "true", "args": [], "env": {}, "cwd": None},
             "start": "always",
             "timeouts": {"start": 30.0, "call": 120.0, "stop": 5.0},
             "origin": {"kind": "declared", "file": "pegboard.yaml", "line": 7},
-            "health": {"state": "up", "since": SINCE.isoformat(), "sentence": "up"},
+            "health": {"state": "up", "since": SINCE.isoformat(), "message": "up"},
             "tools": {"callable": 2},
-            "absentTools": 0,
-            "flaws": [],
+            "hiddenTools": 0,
+            "problems": [],
         }
         assert [one["id"] for one in body["servers"]] == ["dev~github", "docs~notes"]
         assert (body["policyVersion"], body["notices"]) == (0, [])
@@ -60,24 +60,24 @@ async def test_a_server_is_told_with_its_key_health_and_counts() -> None:
 @pytest.mark.parametrize(
     ("health", "told"),
     [
-        (STARTING, {"state": "starting", "since": SINCE.isoformat(), "sentence": "starting, attempt 1"}),
+        (STARTING, {"state": "starting", "since": SINCE.isoformat(), "message": "starting, attempt 1"}),
         (
             ProviderDown(SINCE, "it fell", NOW, ("first", "last")),
             {
                 "state": "down",
                 "since": SINCE.isoformat(),
-                "sentence": "it fell",
+                "message": "it fell",
                 "retryAt": NOW.isoformat(),
-                "lastLines": ["first", "last"],
+                "logTail": ["first", "last"],
             },
         ),
-        (ProviderAsleep(SINCE), {"state": "asleep", "since": SINCE.isoformat(), "sentence": "asleep; a call wakes it"}),
+        (ProviderAsleep(SINCE), {"state": "asleep", "since": SINCE.isoformat(), "message": "asleep; a call wakes it"}),
         (
             ProviderNeedsSignIn(SINCE),
             {
                 "state": "needs_sign_in",
                 "since": SINCE.isoformat(),
-                "sentence": "needs sign-in",
+                "message": "needs sign-in",
             },
         ),
     ],
@@ -96,12 +96,12 @@ async def test_flaws_and_tools_that_are_not_selected_are_counted() -> None:
         provider.becomes(provider.word.health, *provider.word.tools, flaws=(ListingProblem("odd", "has no name"),))
         await desk.house.until(lambda: bool(desk.house.board.catalogue.listings[GITHUB].problems))
         told, listed = await desk.get("/servers/github"), await desk.get("/tools")
-    assert (told["tools"], told["absentTools"]) == ({"callable": 0}, 2)
-    assert listed["flaws"] == [
-        {"id": "dev~github", "sentence": "lists 'odd', which cannot hang on the board: has no name."}
+    assert (told["tools"], told["hiddenTools"]) == ({"callable": 0}, 2)
+    assert listed["problems"] == [
+        {"id": "dev~github", "message": "lists 'odd', which cannot hang on the board: has no name."}
     ]
-    assert told["flaws"] == [
-        {"name": "odd", "why": "has no name", "sentence": "lists 'odd', which cannot hang on the board: has no name."}
+    assert told["problems"] == [
+        {"name": "odd", "reason": "has no name", "message": "lists 'odd', which cannot hang on the board: has no name."}
     ]
 
 
@@ -255,21 +255,21 @@ async def test_a_declared_server_is_not_removed_and_an_installed_one_is() -> Non
 
 async def test_a_switch_is_thrown_with_its_note() -> None:
     async with at_desk() as desk:
-        off = await desk.ask("POST", "/servers/github/switch", json={"on": False, "note": "noisy"})
-        assert (off.status_code, off.json()["on"], off.json()["health"]["state"]) == (200, False, "off")
+        off = await desk.ask("POST", "/servers/github/switch", json={"enabled": False, "note": "noisy"})
+        assert (off.status_code, off.json()["active"], off.json()["health"]["state"]) == (200, False, "off")
         shown = await desk.get("/tools/show", tool="mcp:dev~github:read")
-        assert shown["sentence"] == "Server dev~github is off: switched off by local on 2026-01-02 (noisy)."
-        on = await desk.ask("POST", "/servers/github/switch", json={"on": True})
-        assert on.json()["on"] is True
-        assert problem(await desk.ask("POST", "/servers/github/switch", json={"on": "maybe"}))[0] == 422
+        assert shown["message"] == "Server dev~github is off: switched off by local on 2026-01-02 (noisy)."
+        on = await desk.ask("POST", "/servers/github/switch", json={"enabled": True})
+        assert on.json()["active"] is True
+        assert problem(await desk.ask("POST", "/servers/github/switch", json={"enabled": "maybe"}))[0] == 422
 
 
 async def test_a_toolset_is_switched_whole() -> None:
     async with at_desk() as desk:
-        off = await desk.ask("POST", "/toolsets/dev/switch", json={"on": False})
-        assert (off.status_code, off.json()) == (200, {"toolsetId": "dev", "on": False})
+        off = await desk.ask("POST", "/toolsets/dev/switch", json={"enabled": False})
+        assert (off.status_code, off.json()) == (200, {"toolsetId": "dev", "enabled": False})
         assert desk.house.statuses()["mcp:dev~github:read"] == "server_disabled"
-        assert problem(await desk.ask("POST", "/toolsets/devs/switch", json={"on": True})) == (
+        assert problem(await desk.ask("POST", "/toolsets/devs/switch", json={"enabled": True})) == (
             404,
             "There is no toolset 'devs'. Did you mean 'dev'?",
         )
@@ -277,13 +277,13 @@ async def test_a_toolset_is_switched_whole() -> None:
 
 async def test_a_decision_on_what_is_no_longer_true_is_refused() -> None:
     async with at_desk() as desk:
-        first = await desk.ask("POST", "/servers/github/switch", json={"on": False}, headers={"if-match": '"0"'})
+        first = await desk.ask("POST", "/servers/github/switch", json={"enabled": False}, headers={"if-match": '"0"'})
         assert first.status_code == 200
         for path, method in (("/servers/github/switch", "POST"), ("/servers/github", "DELETE")):
-            late = await desk.ask(method, path, json={"on": True}, headers={"if-match": "0"})
+            late = await desk.ask(method, path, json={"enabled": True}, headers={"if-match": "0"})
             assert problem(late) == (412, "The policy is at version 1 now. Look at it again before you decide.")
             assert late.json()["policyVersion"] == 1
-        now = await desk.ask("POST", "/servers/github/switch", json={"on": True}, headers={"if-match": 'W/"1"'})
+        now = await desk.ask("POST", "/servers/github/switch", json={"enabled": True}, headers={"if-match": 'W/"1"'})
         assert now.status_code == 200
         assert (await desk.get("/servers"))["policyVersion"] == 2
 
@@ -292,7 +292,7 @@ async def test_a_decision_on_what_is_no_longer_true_is_refused() -> None:
 async def test_a_version_that_is_none_is_refused(version: str) -> None:
     async with at_desk() as desk:
         headers = {b"if-match": version.encode()}
-        answer = await desk.ask("POST", "/servers/github/switch", json={"on": False}, headers=headers)
+        answer = await desk.ask("POST", "/servers/github/switch", json={"enabled": False}, headers=headers)
         status, detail = problem(answer)
         assert status == 400
         assert detail.endswith("is not a policy version: send a number.")
@@ -302,7 +302,7 @@ async def test_a_store_that_does_not_take_a_decision_is_told() -> None:
     store = MemoryStore()
     async with at_desk(store=store) as desk:
         store.go_away(ConnectionError("the disk is full"))
-        answer = await desk.ask("POST", "/servers/github/switch", json={"on": False})
+        answer = await desk.ask("POST", "/servers/github/switch", json={"enabled": False})
         status, detail = problem(answer)
         assert status == 503
         assert "the disk is full" in detail
@@ -349,7 +349,7 @@ async def test_an_answer_waits_for_a_server_that_is_starting_when_it_is_asked_to
         states: list[str] = []
 
         async def wait() -> None:
-            told = await desk.get("/servers/extra", settle=30)
+            told = await desk.get("/servers/extra", wait=30)
             states.append(told["health"]["state"])
 
         with anyio.fail_after(PATIENCE):
@@ -362,8 +362,8 @@ async def test_an_answer_waits_for_a_server_that_is_starting_when_it_is_asked_to
         desk.house.provider(EXTRA).becomes(ProviderStart(2, SINCE))
         await desk.house.until(lambda: desk.house.board.catalogue.health(EXTRA) == ProviderStart(2, SINCE))
         with anyio.fail_after(PATIENCE):
-            assert (await desk.get("/servers/extra", settle=30))["health"]["state"] == "starting"
-        assert problem(await desk.ask("GET", "/servers/extra", params={"settle": "forever"}))[0] == 422
+            assert (await desk.get("/servers/extra", wait=30))["health"]["state"] == "starting"
+        assert problem(await desk.ask("GET", "/servers/extra", params={"wait": "forever"}))[0] == 422
 
 
 async def test_the_status_tells_what_runs_and_from_what() -> None:
@@ -379,8 +379,8 @@ async def test_the_status_tells_what_runs_and_from_what() -> None:
             "starting": [],
             "tools": sum(len(tools) for tools in TOOLS.values()),
             "openTools": 3,
-            "waitingApprovals": 0,
-            "waitingTickets": 0,
+            "pendingApprovals": 0,
+            "pendingTickets": 0,
             "notices": [],
             "droppedAuditRecords": 0,
         }

@@ -63,7 +63,7 @@ async def test_a_setting_is_written_into_its_line_and_nothing_else_changes(tmp_p
     after = TEXT.replace("keep_days: 7 ", "keep_days: 30 ")
     assert (file.read_text("utf-8"), file.stat().st_mode & 0o777) == (after, 0o640)
     assert files(tmp_path) == [file]
-    assert (tried.json()["written"], told["written"], told["readAtStart"]) == (False, True, True)
+    assert (tried.json()["written"], told["written"], told["requiresRestart"]) == (False, True, True)
     assert told["patch"] == tried.json()["patch"]
     assert "-  keep_days: 7  # a week\n+  keep_days: 30  # a week\n" in told["patch"]
     assert told["fileDigest"] == hashlib.sha256(after.encode()).hexdigest()
@@ -159,6 +159,6 @@ async def test_a_value_that_is_masked_is_read_only(tmp_path: Path) -> None:
     async with over(tmp_path / "pegboard.yaml", secret) as desk:
         rows = {row["key"]: row for row in (await desk.get("/settings"))["settings"]}
     assert "sk-proj" not in str(rows["redact"]["value"])
-    assert (rows["redact"]["readOnly"], rows["redact"]["takes"]) == (True, None)
+    assert (rows["redact"]["readOnly"], rows["redact"]["accepts"]) == (True, None)
     assert (rows["search.semantic"]["readOnly"], rows["servers"]["readOnly"]) == (False, True)
-    assert (rows["presentation"]["readOnly"], rows["presentation"]["takes"]["kind"]) == (False, "choice")
+    assert (rows["presentation"]["readOnly"], rows["presentation"]["accepts"]["kind"]) == (False, "choice")

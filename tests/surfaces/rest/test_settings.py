@@ -55,17 +55,17 @@ async def test_every_setting_says_what_holds_and_where_it_comes_from(monkeypatch
         "line": 3,
         "variables": [],
         "readOnly": False,
-        "why": "It is written at /srv/pegboard.yaml:3. What is set here holds after the next start.",
-        "readAtStart": True,
-        "takes": {"kind": "whole", "words": []},
+        "changeHint": "It is written at /srv/pegboard.yaml:3. What is set here holds after the next start.",
+        "requiresRestart": True,
+        "accepts": {"kind": "integer", "choices": []},
     }
     keep = rows["audit.keep_rows"]
     assert (keep["value"], keep["origin"], keep["line"], keep["file"]) == (1_000_000, "default", None, None)
-    assert keep["why"] == "Nobody says it. What is set here holds after the next start."
+    assert keep["changeHint"] == "Nobody says it. What is set here holds after the next start."
     store = rows["store"]
     assert (store["value"], store["origin"], store["line"]) == ("${BOARD_DATABASE}", "environment", 4)
     assert store["variables"] == [{"name": "BOARD_DATABASE", "set": True}]
-    assert store["why"].startswith("It is owned by the environment (BOARD_DATABASE).")
+    assert store["changeHint"].startswith("It is owned by the environment (BOARD_DATABASE).")
     assert rows["gateway.allowed_hosts"]["value"] == ["board.example"]
     assert rows["servers"]["value"] == ["github"]
     told = json.dumps(body)
@@ -79,8 +79,8 @@ async def test_without_a_file_everything_is_the_default() -> None:
         body = await desk.get("/settings")
     assert {row["origin"] for row in body["settings"]} == {"default"}
     assert body["versions"]["pegboard"] == "0.1.0"
-    assert body["places"]["dataDir"] == {"path": "/srv/data", "origin": "command line"}
-    assert body["storage"]["sentence"] == "Nothing is known of it here."
+    assert body["locations"]["dataDir"] == {"path": "/srv/data", "origin": "command line"}
+    assert body["storage"]["message"] == "Nothing is known of it here."
 
 
 HEALTHY = Storage(
@@ -100,7 +100,7 @@ async def test_the_store_is_told_with_its_health_or_why_not() -> None:
     assert shape == {
         "url": "sqlite:///x",
         "healthy": True,
-        "sentence": "SQLite 3.40.1, 2.5 MB, 41 records of activity.",
+        "message": "SQLite 3.40.1, 2.5 MB, 41 records of activity.",
         "engine": "SQLite",
         "version": "3.40.1",
         "revision": "v0013",
@@ -114,7 +114,7 @@ async def test_the_store_is_told_with_its_health_or_why_not() -> None:
         "droppedRecords": 3,
     }
     gone = _storage_info("sqlite:///x", await _read_storage(away), 3)
-    assert (gone["healthy"], gone["sentence"], gone["engine"]) == (False, "The database is away.", None)
+    assert (gone["healthy"], gone["message"], gone["engine"]) == (False, "The database is away.", None)
     assert gone.keys() == shape.keys()
 
 
@@ -127,22 +127,24 @@ async def test_an_empty_board_tells_the_ways_to_a_first_tool(tmp_path: Path, mon
     (tmp_path / ".mcp.json").write_text('{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}')
     async with at_desk(DeclaredSettings()) as desk:
         body = await desk.get("/first-run")
-        assert (body["empty"], body["demo"], body["called"], body["importable"]) == (True, False, False, 2)
+        assert (body["empty"], body["demo"], body["hasCalls"], body["importableServers"]) == (True, False, False, 2)
         assert [(step["kind"], step["done"]) for step in body["steps"]] == [
             ("import", False),
             ("add", False),
             ("demo", False),
         ]
-        assert body["steps"][0]["sentence"].startswith("2 servers are in the lists of other clients on this machine.")
-        assert body["asks"] is False
+        assert body["steps"][0]["description"].startswith(
+            "2 servers are in the lists of other clients on this machine."
+        )
+        assert body["requiresTokens"] is False
         assert (await desk.ask("POST", "/servers", json={"id": "a", "command": "x"})).status_code == 201
         body = await desk.get("/first-run")
-        assert (body["empty"], body["called"], body["servers"], body["importable"]) == (False, False, 1, 1)
+        assert (body["empty"], body["hasCalls"], body["servers"], body["importableServers"]) == (False, False, 1, 1)
         assert [step["done"] for step in body["steps"]] == [False, True, False]
     async with at_desk(declared(GITHUB, NOTES)) as desk:
         board = desk.house.board
         board.settings_locations = replace(board.settings_locations, file="/src/examples/demo/pegboard.yaml")
         await desk.ask("POST", "/call", json={"tool": str(TOOLS[GITHUB][0].id)})
         body = await desk.get("/first-run")
-        told = (body["demo"], body["called"], body["openTools"], body["steps"][2]["done"])
+        told = (body["demo"], body["hasCalls"], body["openTools"], body["steps"][2]["done"])
         assert told == (True, True, 3, True)

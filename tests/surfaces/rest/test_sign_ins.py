@@ -25,8 +25,8 @@ async def test_a_link_is_given_beside_how_things_stand() -> None:
             "id": "dev~github",
             "signedIn": False,
             "since": None,
-            "last": SINCE.isoformat(),
-            "trouble": "it said no",
+            "lastAttemptAt": SINCE.isoformat(),
+            "error": "it said no",
         }
         assert (answer.status_code, answer.json()) == (200, {**told, "url": LINK})
         assert sign_ins.heard == [(GITHUB, "local")]
@@ -35,8 +35,8 @@ async def test_a_link_is_given_beside_how_things_stand() -> None:
             "id": "dev~github",
             "signedIn": True,
             "since": SINCE.isoformat(),
-            "last": SINCE.isoformat(),
-            "trouble": None,
+            "lastAttemptAt": SINCE.isoformat(),
+            "error": None,
         }
 
 
@@ -95,4 +95,4 @@ async def test_no_answer_to_a_reader_contains_a_link_to_sign_in_or_a_token() -> 
                 assert secret not in answer.text, path
         assert answered > 30
         told = (await desk.ask("GET", "/servers/github", headers=headers)).json()["health"]
-        assert told["sentence"] == "needs sign-in: the last sign-in has run out"
+        assert told["message"] == "needs sign-in: the last sign-in has run out"

@@ -37,18 +37,18 @@ async def test_a_gateway_with_an_unreadable_row_starts_and_names_it_everywhere(
         "id": BROKEN.row.id,
         "table": "approvals",
         "row": NAMED,
-        "why": BROKEN.why,
+        "reason": BROKEN.why,
         "effect": "mcp:dev~github:read is locked until it is approved again, unless the trust of its server is open.",
         "fix": FIX,
         "alsoDeleted": [],
     }
-    assert NAMED in notice["text"]
-    assert [(one["what"].count(NAMED), one["mend"]) for one in findings if one["subject"] == "store approvals"] == [
+    assert NAMED in notice["message"]
+    assert [(one["message"].count(NAMED), one["fix"]) for one in findings if one["subject"] == "store approvals"] == [
         (1, FIX)
     ]
-    assert (why["status"], NAMED in why["sentence"]) == ("disabled_unknown", True)
+    assert (why["status"], NAMED in why["message"]) == ("disabled_unknown", True)
     assert tools[str(READ)]["status"] == "disabled_unknown"
-    assert [record.getMessage() for record in caplog.records if NAMED in record.getMessage()] == [notice["text"]]
+    assert [record.getMessage() for record in caplog.records if NAMED in record.getMessage()] == [notice["message"]]
 
 
 @pytest.mark.behaviour("store.unreadable_row_is_reported")
@@ -60,7 +60,7 @@ async def test_a_row_that_becomes_unreadable_is_noticed_by_the_doctor_and_closes
         findings = (await desk.get("/doctor"))["findings"]
         assert [one["subject"] for one in findings if one["subject"].startswith("store")] == ["store switches"]
         assert desk.house.statuses()[str(WRITE)] == "disabled_unknown"
-        answer = await desk.ask("POST", "/tools/switch", json={"tool": str(WRITE), "on": True})
+        answer = await desk.ask("POST", "/tools/switch", json={"tool": str(WRITE), "enabled": True})
         assert answer.status_code == 200
         assert not (await desk.get("/status"))["notices"]
 

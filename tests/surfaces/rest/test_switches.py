@@ -26,12 +26,12 @@ def off(desk: Desk) -> set[object]:
 async def test_several_tools_are_locked_and_opened_in_one_version_each() -> None:
     async with at_desk() as desk:
         before = await verdicts(desk)
-        body = {"tools": [str(READ), str(JOT), str(READ)], "on": False, "note": "too loud"}
+        body = {"tools": [str(READ), str(JOT), str(READ)], "enabled": False, "note": "too loud"}
         locked = await desk.ask("POST", PATH, json=body, headers={"If-Match": "0"})
         assert (locked.status_code, locked.json()) == (200, {"switched": 2, "policyVersion": 1})
         assert await verdicts(desk) == {**before, str(READ): "locked", str(JOT): "locked"}
-        assert "too loud" in (await desk.get("/tools/show", tool=str(JOT)))["sentence"]
-        opened = await desk.ask("POST", PATH, json={"tools": [str(READ), str(JOT)], "on": True})
+        assert "too loud" in (await desk.get("/tools/show", tool=str(JOT)))["message"]
+        opened = await desk.ask("POST", PATH, json={"tools": [str(READ), str(JOT)], "enabled": True})
         assert (opened.status_code, opened.json()) == (200, {"switched": 2, "policyVersion": 2})
         assert await verdicts(desk) == before
 
@@ -40,7 +40,7 @@ async def test_several_tools_are_locked_and_opened_in_one_version_each() -> None
 async def test_who_looked_before_someone_else_decided_switches_none() -> None:
     async with at_desk() as desk:
         await desk.house.does(SetSwitch(WRITE, False))
-        body = {"tools": [str(READ), str(JOT)], "on": False}
+        body = {"tools": [str(READ), str(JOT)], "enabled": False}
         stale = await desk.ask("POST", PATH, json=body, headers={"If-Match": "0"})
         assert (problem(stale)[0], stale.json()["policyVersion"]) == (412, 1)
         assert off(desk) == {WRITE}
@@ -52,7 +52,7 @@ async def test_of_two_who_switch_at_the_same_time_on_one_version_one_is_told() -
         answers: dict[ToolId, int] = {}
 
         async def throw(what: ToolId) -> None:
-            body = {"tools": [str(what), str(JOT)], "on": False}
+            body = {"tools": [str(what), str(JOT)], "enabled": False}
             answers[what] = (await desk.ask("POST", PATH, json=body, headers={"If-Match": "0"})).status_code
 
         async with anyio.create_task_group() as both:
@@ -65,7 +65,7 @@ async def test_of_two_who_switch_at_the_same_time_on_one_version_one_is_told() -
 @pytest.mark.behaviour("rest.switches_together")
 async def test_an_id_that_no_tool_has_keeps_all_from_being_switched() -> None:
     async with at_desk() as desk:
-        body = {"tools": [str(READ), "mcp:dev~github:raed", "日本", *"abcdefg"], "on": False}
+        body = {"tools": [str(READ), "mcp:dev~github:raed", "日本", *"abcdefg"], "enabled": False}
         told = (
             "No tool has the id 'mcp:dev~github:raed', '日本', 'a', 'b', 'c' and 4 more. None was switched. "
             "See: pegboard tools list"
@@ -77,13 +77,13 @@ async def test_an_id_that_no_tool_has_keeps_all_from_being_switched() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        {"tools": [], "on": False},
-        {"tools": ["x"] * 5_001, "on": False},
+        {"tools": [], "enabled": False},
+        {"tools": ["x"] * 5_001, "enabled": False},
         {"tools": [str(READ)]},
-        {"tools": str(READ), "on": False},
-        {"tools": [7], "on": False},
-        {"tools": [str(READ)], "on": False, "note": "x" * 501},
-        {"tools": [str(READ)], "on": False, "until": "tomorrow"},
+        {"tools": str(READ), "enabled": False},
+        {"tools": [7], "enabled": False},
+        {"tools": [str(READ)], "enabled": False, "note": "x" * 501},
+        {"tools": [str(READ)], "enabled": False, "until": "tomorrow"},
     ],
 )
 async def test_what_makes_no_sense_switches_none(body: dict[str, object]) -> None:
@@ -98,6 +98,6 @@ async def test_as_many_as_may_be_named_are_switched_at_once() -> None:
         many = [tool(GITHUB, f"read_{at}") for at in range(5_000)]
         desk.house.provider(GITHUB).lists(*many)
         await desk.house.until(lambda: many[-1].id in desk.house.board.catalogue.tools)
-        answer = await desk.ask("POST", PATH, json={"tools": [str(each.id) for each in many], "on": False})
+        answer = await desk.ask("POST", PATH, json={"tools": [str(each.id) for each in many], "enabled": False})
         assert answer.json() == {"switched": 5_000, "policyVersion": desk.house.board.policy.version}
         assert off(desk) == {each.id for each in many}

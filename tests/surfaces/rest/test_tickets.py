@@ -58,20 +58,20 @@ async def test_the_status_tells_how_many_tools_and_calls_wait_for_somebody(tmp_p
         for text in ("one", "two", "three"):
             await call(desk, text=text)
         body = await desk.get("/status")
-        assert (body["waitingApprovals"], body["waitingTickets"]) == (0, 3)
+        assert (body["pendingApprovals"], body["pendingTickets"]) == (0, 3)
         first = (await desk.get("/tickets"))["tickets"][0]["id"]
         await desk.ask("POST", f"/tickets/{first}/deny", json={})
-        assert (await desk.get("/status"))["waitingTickets"] == 2
+        assert (await desk.get("/status"))["pendingTickets"] == 2
     async with at_desk(declared(GITHUB, trust=Trust.STRICT), tickets=Unreachable()) as desk:
         body = await desk.get("/status")
-        assert (body["waitingApprovals"], body["waitingTickets"]) == (2, None)
+        assert (body["pendingApprovals"], body["pendingTickets"]) == (2, None)
 
 
 @pytest.mark.behaviour("confirmation.operators", "confirmation.ticket")
 async def test_a_call_of_the_operators_own_waits_is_shown_allowed_and_runs(tmp_path: Path) -> None:
     async with asking(tmp_path) as desk:
         refused = await call(desk, text="x", api_key="abc")
-        assert refused["ended"] == "confirmation_required"
+        assert refused["outcome"] == "confirmation_required"
         id = refused["ticket"]
         waiting = {
             "id": id,
@@ -84,37 +84,37 @@ async def test_a_call_of_the_operators_own_waits_is_shown_allowed_and_runs(tmp_p
             "redacted": False,
             "masked": [],
             "exactNumbers": {},
-            "filledIn": None,
-            "cut": False,
-            "asked": "2026-01-02T03:04:05+00:00",
+            "filledArguments": None,
+            "truncated": False,
+            "requestedAt": "2026-01-02T03:04:05+00:00",
             "deadline": "2026-01-02T03:09:05+00:00",
             "decidedBy": None,
-            "decided": None,
+            "decidedAt": None,
             "scope": None,
             "note": "",
-            "begun": None,
-            "ended": "",
-            "whose": None,
-            "standing": {"possible": True, "destructive": False, "days": 30},
+            "startedAt": None,
+            "outcome": "",
+            "credentialIdentity": None,
+            "consentTerms": {"possible": True, "destructive": False, "days": 30},
         }
         assert await desk.get("/tickets") == {"tickets": [waiting]}
-        assert (await desk.get("/status"))["waitingTickets"] == 1
+        assert (await desk.get("/status"))["pendingTickets"] == 1
         assert await desk.get(f"/tickets/{id}") == waiting
         assert (await desk.get("/doctor"))["findings"] == [
             {
                 "subject": "tickets",
-                "what": f"1 call waits for your decision, first one of {WRITE}.",
-                "mend": f"pegboard tickets show {id}",
-                "grave": False,
+                "message": f"1 call waits for your decision, first one of {WRITE}.",
+                "fix": f"pegboard tickets show {id}",
+                "severity": "warning",
             }
         ]
         allowed = await desk.ask("POST", f"/tickets/{id}/allow", json={"note": "fine"})
-        decided = {"state": "allowed", "decidedBy": "local", "decided": waiting["asked"], "scope": "once"}
+        decided = {"state": "allowed", "decidedBy": "local", "decidedAt": waiting["requestedAt"], "scope": "once"}
         assert allowed.json() == {**waiting, **decided, "note": "fine"}
         assert (await desk.get("/tickets"), (await desk.get("/doctor"))["findings"]) == ({"tickets": []}, [])
-        assert (await call(desk, text="x", api_key="abc"))["ended"] == "returned"
+        assert (await call(desk, text="x", api_key="abc"))["outcome"] == "returned"
         (done,) = (await desk.get("/tickets", all=True))["tickets"]
-        assert (done["state"], done["ended"]) == ("done", "it returned")
+        assert (done["state"], done["outcome"]) == ("done", "it returned")
         assert (await call(desk, text="x", api_key="abc"))["ticket"] != id
         assert (await desk.get("/tools/show", tool=str(WRITE)))["requiresConfirmation"] is True
 
@@ -125,18 +125,18 @@ async def test_whoever_decides_can_see_all_of_a_call(tmp_path: Path) -> None:
         text = "safe " * 1_000 + "\x1b\u202e && rm -rf /"
         id = (await call(desk, text=text, steps=list(range(100)), api_key="abc"))["ticket"]
         first = await desk.get(f"/tickets/{id}")
-        assert first["cut"] is True
+        assert first["truncated"] is True
         assert first["arguments"]["text"].startswith("safe safe ")
         assert first["arguments"]["text"].endswith("\x1b\u202e && rm -rf /")
         whole = await desk.get(f"/tickets/{id}", full=True)
         assert whole == {
             **first,
             "arguments": {"text": text, "steps": list(range(100)), "api_key": "abc"},
-            "cut": False,
+            "truncated": False,
         }
         await desk.ask("POST", f"/tickets/{id}/deny", json={})
         denied = await desk.get(f"/tickets/{id}", full=True)
-        assert denied["cut"] is True, "they are kept while they may be used"
+        assert denied["truncated"] is True, "they are kept while they may be used"
         assert denied["arguments"]["api_key"] == "[hidden: 3 characters]"
 
 
@@ -150,7 +150,7 @@ async def test_a_denial_is_final_and_told(tmp_path: Path) -> None:
             409,
             f"Ticket {id} was decided before by local: it is denied. Its call must be made again.",
         )
-        assert (await call(desk))["ended"] == "confirmation_denied"
+        assert (await call(desk))["outcome"] == "confirmation_denied"
 
 
 @pytest.mark.behaviour("confirmation.operators", "confirmation.remembered", "confirmation.standing_last_use")
@@ -160,7 +160,7 @@ async def test_standing_permissions_are_listed_and_revoked(tmp_path: Path) -> No
         await desk.ask("POST", f"/tickets/{id}/allow", json={"scope": "client"})
         (fresh,) = (await desk.get("/tickets/consents"))["consents"]
         assert fresh["lastUsedAt"] is None
-        assert (await call(desk, other=1))["ended"] == "returned"
+        assert (await call(desk, other=1))["outcome"] == "returned"
         (consent,) = (await desk.get("/tickets/consents"))["consents"]
         assert consent == {
             "id": consent["id"],
@@ -172,19 +172,19 @@ async def test_standing_permissions_are_listed_and_revoked(tmp_path: Path) -> No
             "expiresAt": "2026-02-01T03:04:05+00:00",
             "expired": False,
             "lastUsedAt": "2026-01-02T03:04:05+00:00",
-            "whose": None,
-            "fits": True,
+            "credentialIdentity": None,
+            "current": True,
         }
         assert await desk.get("/tickets/consents", tool=str(WRITE), principal="local") == {"consents": [consent]}
         assert await desk.get("/tickets/consents", tool="mcp:dev~github:read") == {"consents": []}
         assert await desk.get("/tickets/consents", principal="eve") == {"consents": []}
         steps = (await desk.get("/why", tool=str(WRITE)))["steps"]
-        assert "without confirmation" in steps[-2]["asked"]
-        assert f"until 2026-02-01 (permission {consent['id']}, given by local)" in steps[-2]["said"]
+        assert "without confirmation" in steps[-2]["question"]
+        assert f"until 2026-02-01 (permission {consent['id']}, given by local)" in steps[-2]["answer"]
         revoked = await desk.ask("DELETE", f"/tickets/consents/{consent['id']}")
         assert (revoked.status_code, revoked.json()) == (200, consent)
         assert await desk.get("/tickets/consents") == {"consents": []}
-        assert (await call(desk, other=1))["ended"] == "confirmation_required"
+        assert (await call(desk, other=1))["outcome"] == "confirmation_required"
         said = [decision.text for decision in desk.house.audit.decisions if decision.about == str(WRITE)]
         assert said[-1] == (
             f"revoked the permission of local with 'operator' to call this without confirmation ({consent['id']})"
@@ -210,7 +210,7 @@ async def test_whoever_gives_a_standing_permission_chooses_its_end(
         desk.house.clock.passes(86_400)
         (consent,) = (await desk.get("/tickets/consents"))["consents"]
         assert consent["expired"] is True
-        assert (await call(desk, other=1))["ended"] == "confirmation_required"
+        assert (await call(desk, other=1))["outcome"] == "confirmation_required"
 
 
 @pytest.mark.behaviour("confirmation.standing_ends")
@@ -227,7 +227,7 @@ async def test_whoever_gives_a_standing_permission_chooses_its_end(
         ({"scope": "always", "expiresInDays": 3651}, 422, "expiresInDays"),
         ({"scope": "always", "expiresAt": "2027-01-01T00:00:00"}, 422, "expiresAt"),
         ({"scope": "always", "expiresAt": "2025-01-01T00:00:00Z"}, 409, "is in the past"),
-        ({"scope": "always", "expiresAt": "never"}, 409, "standing_days: never"),
+        ({"scope": "always", "expiresAt": "never"}, 409, "consent_days: never"),
     ],
 )
 async def test_an_end_that_cannot_be_is_refused_and_decides_nothing(
@@ -248,7 +248,7 @@ async def test_a_destructive_tool_needs_the_second_confirmation(tmp_path: Path) 
         desk.house.provider(GITHUB).lists(destructive)
         await desk.house.until(lambda: desk.house.board.catalogue.tools[WRITE].spec == destructive.spec)
         id = (await call(desk))["ticket"]
-        assert (await desk.get(f"/tickets/{id}"))["standing"]["destructive"] is True
+        assert (await desk.get(f"/tickets/{id}"))["consentTerms"]["destructive"] is True
         refused = await desk.ask("POST", f"/tickets/{id}/allow", json={"scope": "always"})
         status, why = problem(refused)
         assert (status, why.startswith(f"{WRITE} claims to be destructive")) == (409, True)
@@ -299,7 +299,7 @@ async def test_a_ticket_shows_what_overrides_fill_in_and_the_names_of_what_they_
         override = Override(GITHUB.toolset, WRITE, requires_confirmation=True, arguments=arguments)
         await desk.house.does(SetOverride(override))
         ticket = await desk.get(f"/tickets/{(await call(desk, n=1))['ticket']}")
-        assert ticket["filledIn"] == {"defaults": {"to": 0}, "exactNumbers": {"/to": "-0.0"}, "pinned": ["mode"]}
+        assert ticket["filledArguments"] == {"defaults": {"to": 0}, "exactNumbers": {"/to": "-0.0"}, "pinned": ["mode"]}
         assert describe_ticket(ticket).partition("to the letter:\n")[2].partition("\n\npegboard")[0] == (
             '{\n  "n": 1\n}\n\nFilled in by the operator\'s override:\n{\n  "to": -0.0\n}\n\n'
             "Pinned by the operator, values not shown: mode"

@@ -30,7 +30,7 @@ async def test_a_token_is_told_once_and_kept_as_a_hash() -> None:
     store = MemoryStore()
     async with at_desk(store=store) as desk:
         body = await made(desk, "read", "operate")
-        text, token = body["token"], body["made"]
+        text, token = body["token"], body["created"]
         assert text.startswith("pgb_")
         assert len(text) == 47
         assert token == {
@@ -40,8 +40,8 @@ async def test_a_token_is_told_once_and_kept_as_a_hash() -> None:
             "prefix": text[:8],
             "scopes": ["read", "operate"],
             "state": "active",
-            "madeBy": "local",
-            "madeAt": token["madeAt"],
+            "createdBy": "local",
+            "createdAt": token["createdAt"],
             "expiresAt": None,
             "lastUsedAt": None,
             "revokedBy": None,
@@ -61,7 +61,7 @@ async def test_a_token_opens_what_its_scopes_say_and_its_name_stands_by_what_was
         text = (await made(desk, "operate"))["token"]
         session = await desk.ask("GET", "/session", headers=bearer(text))
         assert (session.json()["principal"], session.json()["scopes"]) == ("alice", ["read", "operate"])
-        switched = await desk.ask("POST", "/servers/github/switch", json={"on": False}, headers=bearer(text))
+        switched = await desk.ask("POST", "/servers/github/switch", json={"enabled": False}, headers=bearer(text))
         assert switched.status_code == 200, switched.text
         assert [decision.by for decision in desk.house.audit.decisions][-1] == PrincipalId("alice")
         switches = desk.house.gateway.board.policy.decisions.switches.values()
@@ -79,7 +79,7 @@ async def test_a_token_opens_what_its_scopes_say_and_its_name_stands_by_what_was
 async def test_a_revoked_token_is_a_strangers_and_stays_in_the_list() -> None:
     async with at_desk() as desk:
         body = await made(desk, "read")
-        id = body["made"]["id"]
+        id = body["created"]["id"]
         assert (await desk.ask("GET", "/status", headers=bearer(body["token"]))).status_code == 200
         revoked = (await desk.ask("DELETE", f"/tokens/{id}")).json()["revoked"]
         assert (revoked["state"], revoked["revokedBy"]) == ("revoked", "local")
@@ -106,14 +106,14 @@ async def test_an_expired_token_is_a_strangers() -> None:
 @pytest.mark.behaviour("tokens.close_the_endpoint")
 async def test_the_first_token_that_calls_closes_the_endpoint_and_says_so_and_nothing_but_a_word_reopens_it() -> None:
     async with at_desk() as desk:
-        assert (await desk.get("/principals"))["asks"] is False
+        assert (await desk.get("/principals"))["requiresTokens"] is False
         first = await made(desk, "call")
         assert first["notice"] == TOKEN_REQUIRED_NOTICE
         assert (await made(desk, "call", principal="bob"))["notice"] is None
-        assert (await desk.get("/principals"))["asks"] is True
+        assert (await desk.get("/principals"))["requiresTokens"] is True
         for token in (await desk.get("/tokens"))["tokens"]:
             await desk.ask("DELETE", f"/tokens/{token['id']}")
-        assert (await desk.get("/principals"))["asks"] is True
+        assert (await desk.get("/principals"))["requiresTokens"] is True
         assert (await desk.ask("DELETE", "/principals/bob")).status_code == 200
         refused = await desk.ask("DELETE", "/principals/alice")
         assert problem(refused) == (
@@ -122,7 +122,7 @@ async def test_the_first_token_that_calls_closes_the_endpoint_and_says_so_and_no
             "tool. If you want that, say so: --reopen",
         )
         gone = await desk.ask("DELETE", "/principals/alice", params={"reopen": "true"})
-        assert gone.json() == {"removed": "alice", "asks": False, "policyVersion": 6}
+        assert gone.json() == {"removed": "alice", "requiresTokens": False, "policyVersion": 6}
 
 
 @pytest.mark.behaviour("tokens.grants")
@@ -136,9 +136,9 @@ async def test_what_a_principal_may_use_is_said_and_taken_back() -> None:
             "scopes": ["call"],
             "tokens": 1,
             "toolsets": ["dev"],
-            "limitFrom": "store",
+            "grantSource": "store",
             "interactive": False,
-            "interactiveSet": None,
+            "interactiveSetting": None,
             "confirmation": None,
         }
         assert (local["id"], local["toolsets"]) == ("local", None)
@@ -164,7 +164,7 @@ async def test_a_principal_is_marked_interactive_with_its_token_or_later() -> No
 
         async def confirms() -> dict[str, tuple[bool, bool | None, str | None]]:
             found = (await desk.get("/principals"))["principals"]
-            return {one["id"]: (one["interactive"], one["interactiveSet"], one["confirmation"]) for one in found}
+            return {one["id"]: (one["interactive"], one["interactiveSetting"], one["confirmation"]) for one in found}
 
         async def set_to(who: str, **said: object) -> int:
             return (await desk.ask("PUT", f"/principals/{who}/confirmation", json=said)).status_code
@@ -188,7 +188,9 @@ async def test_a_principal_is_marked_interactive_with_its_token_or_later() -> No
         assert await set_to("alice", confirmation="never") == 422
         assert await set_to("nobody", interactive=True) == 404
         why = await desk.get("/why", tool="read", **{"as": "alice"})
-        assert "How is a call confirmed?" not in [step["asked"] for step in why["steps"]], "none of it is asked about"
+        assert "How is a call confirmed?" not in [step["question"] for step in why["steps"]], (
+            "none of it is asked about"
+        )
 
 
 @pytest.mark.behaviour("confirmation.mode_explained")
@@ -200,7 +202,7 @@ async def test_why_tells_how_a_call_will_be_confirmed_and_by_which_setting() -> 
 
         async def said(who: str) -> str:
             steps = (await desk.get("/why", tool="mcp:dev~github:write", **{"as": who}))["steps"]
-            return str(next(step["said"] for step in steps if step["asked"] == "How is a call confirmed?"))
+            return str(next(step["answer"] for step in steps if step["question"] == "How is a call confirmed?"))
 
         by = "confirmation: ticket of the tool mcp:dev~github:write, set by local on 2026-01-02"
         assert await said("alice") == f"by a ticket ({by})"

@@ -71,9 +71,9 @@ async def test_a_history_has_decisions_specs_and_the_latest_calls(tmp_path: Path
             store.audit.record(record(id=str(number), tool=READ))
         store.audit.record(record(id="other"))
         told = await desk.get("/tools/history", tool=str(READ), limit=2)
-    assert [each["said"] for each in told["decisions"]] == [f"about {READ}"]
-    assert [each["said"] for each in told["ofProvider"]] == [f"about {GITHUB}"]
-    assert [(each["what"], each["spec"]["description"], each["by"]) for each in told["specs"]] == [
+    assert [each["message"] for each in told["decisions"]] == [f"about {READ}"]
+    assert [each["message"] for each in told["providerDecisions"]] == [f"about {GITHUB}"]
+    assert [(each["kind"], each["spec"]["description"], each["by"]) for each in told["specs"]] == [
         ("offered", "", None),
         ("approved", "Read it.", ME),
     ]
@@ -92,8 +92,8 @@ async def test_the_history_of_a_tool_that_is_no_longer_offered_is_what_is_kept(t
         store.audit.record_decision(decision("approve", str(left), said="approved it"))
         store.audit.record(record(id="1", tool=left))
         told = await desk.get("/tools/history", tool=str(left))
-    assert [each["said"] for each in told["decisions"]] == ["approved it"]
-    assert [(each["what"], each["spec"]["description"], each["by"]) for each in told["specs"]] == [
+    assert [each["message"] for each in told["decisions"]] == ["approved it"]
+    assert [(each["kind"], each["spec"]["description"], each["by"]) for each in told["specs"]] == [
         ("approved", "Delete it.", ME)
     ]
     assert (told["difference"], [each["callId"] for each in told["calls"]]) == ([], ["1"])
@@ -154,7 +154,7 @@ async def test_a_pin_of_the_wrong_kind_is_told_before_it_locks_the_tool() -> Non
         told = await preview(desk, target=str(READ), set={"arguments": {"limit": {"pin": "five"}}})
     (tool,) = told["tools"]
     assert tool["verdict"]["verdict"] == "locked"
-    assert [misfit["field"] for misfit in told["misfits"]] == ["arguments.limit"]
+    assert [misfit["field"] for misfit in told["mismatches"]] == ["arguments.limit"]
 
 
 @pytest.mark.behaviour("overrides.preview")
@@ -207,8 +207,8 @@ async def test_a_trial_goes_through_the_same_gate(tmp_path: Path) -> None:
         told = (await desk.ask("POST", "/call", json={"tool": str(READ), "trial": True})).json()
         (row,) = (await desk.get("/activity"))["activity"]
         assert desk.house.provider(GITHUB).calls == []
-    assert (told["ended"], "raw" in told, row["trial"]) == ("disabled_by_user", False, True)
-    assert told["asModel"]["text"] == told["sentence"]
+    assert (told["outcome"], "raw" in told, row["trial"]) == ("disabled_by_user", False, True)
+    assert told["asModel"]["text"] == told["message"]
 
 
 @pytest.mark.behaviour("tools.trial")
@@ -217,7 +217,7 @@ async def test_a_trial_that_fails_is_told_as_the_model_would_read_it() -> None:
         failed = b'{"content":[{"type":"text","text":"no such file"}],"isError":true}'
         desk.house.provider(GITHUB).answers["read"] = ToolFailure(failed)
         told = (await desk.ask("POST", "/call", json={"tool": str(READ), "trial": True})).json()
-    assert (told["ended"], told["asModel"]["text"]) == ("tool_failed", "no such file")
+    assert (told["outcome"], told["asModel"]["text"]) == ("tool_failed", "no such file")
 
 
 async def test_a_trial_is_said_by_true_and_nothing_else() -> None:
@@ -231,13 +231,13 @@ async def test_a_trial_is_said_by_true_and_nothing_else() -> None:
 @pytest.mark.behaviour("audit.several_by_owner")
 async def test_a_history_has_what_was_decided_of_several_tools_at_once_and_of_the_toolset(tmp_path: Path) -> None:
     async with at_recorded_desk(tmp_path) as (desk, store):
-        body = {"tools": [str(READ), "mcp:docs~notes:jot"], "on": False, "note": "noisy"}
+        body = {"tools": [str(READ), "mcp:docs~notes:jot"], "enabled": False, "note": "noisy"}
         assert (await desk.ask("POST", "/tools/switches", json=body)).status_code == 200
         assert (await desk.ask("PUT", "/toolsets/dev/choice", json={"excludes": ["w*"]})).status_code == 200
         for each in desk.house.audit.decisions:
             store.audit.record_decision(each)
         history = await desk.get("/tools/history", tool=str(READ))
-    assert [(each["about"], each["said"]) for each in history["ofProvider"]][:2] == [
+    assert [(each["subject"], each["message"]) for each in history["providerDecisions"]][:2] == [
         ("dev", "excludes *:w*"),
         ("dev~github", f"1 tool switched off: noisy ({READ})"),
     ]

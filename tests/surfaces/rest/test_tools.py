@@ -82,8 +82,8 @@ async def test_every_tool_is_listed_with_its_verdict() -> None:
 async def test_a_view_leaves_what_it_leaves(params: dict[str, Any], left: set[str]) -> None:
     async with at_desk(board()) as desk:
         tools = (await desk.get("/tools", **params))["tools"]
-        assert {one["name"] for one in tools if one["verdict"] != "absent"} == left
-        assert all(one["wireName"] is None for one in tools if one["verdict"] == "absent")
+        assert {one["name"] for one in tools if one["verdict"] != "hidden"} == left
+        assert all(one["wireName"] is None for one in tools if one["verdict"] == "hidden")
 
 
 @pytest.mark.behaviour("selection.errors_name_kind_and_near_matches")
@@ -93,7 +93,7 @@ async def test_a_name_in_vain_is_refused_with_what_there_is() -> None:
         told = ["Unknown toolset 'dve'. Did you mean 'dev'?", "Unknown enabled tool 'raed'. Did you mean 'read'?"]
         assert problem(answer) == (400, " ".join((*told, "Toolsets to choose from: dev, docs.")))
         assert answer.json()["errors"] == told
-        assert answer.json()["offered"] == [READ, "mcp:dev~github:write", "mcp:docs~notes:jot"]
+        assert answer.json()["available"] == [READ, "mcp:dev~github:write", "mcp:docs~notes:jot"]
         assert problem(await desk.ask("GET", "/tools", params={"tolsets": "x"}))[0] == 422
 
 
@@ -163,11 +163,11 @@ async def test_a_tool_is_named_by_a_name_it_had_before_and_the_trail_says_so() -
     other = key("ops~files")
     async with at_desk(declared(GITHUB, other), settle=False) as desk:
         await desk.house.until(lambda: len(desk.house.board.catalogue.tools) == 2)
-        assert (await desk.get("/why", tool="read"))["naming"] == []
+        assert (await desk.get("/why", tool="read"))["nameNotes"] == []
         desk.house.provider(other).lists(tool(other, "read"))
         await desk.house.until(lambda: len(desk.house.board.catalogue.tools) == 3)
         trail = await desk.get("/why", tool="read")
-        assert (trail["id"], trail["wireName"], trail["naming"]) == (
+        assert (trail["id"], trail["wireName"], trail["nameNotes"]) == (
             READ,
             "dev__read",
             [
@@ -177,7 +177,7 @@ async def test_a_tool_is_named_by_a_name_it_had_before_and_the_trail_says_so() -
         )
         answer = await desk.ask("POST", "/call", json={"tool": "read"})
         assert (answer.status_code, desk.house.provider(GITHUB).calls[-1].tool.id) == (200, ToolId(GITHUB, "read"))
-        assert (await desk.get("/why", tool="ops__read"))["naming"] == [
+        assert (await desk.get("/why", tool="ops__read"))["nameNotes"] == [
             "Clients see it as ops__read: read is the name of mcp:dev~github:read, and does not pass to another tool."
         ]
 
@@ -196,13 +196,13 @@ async def test_a_name_in_vain_is_answered_with_what_is_near_and_with_who_may_hav
     off, on = key("ops~files"), "ops~files"
     async with at_desk(declared(GITHUB, off), settle=False) as desk:
         await desk.house.until(lambda: GITHUB in {id.source for id in desk.house.board.catalogue.tools})
-        await desk.ask("POST", "/servers/ops~files/switch", json={"on": False})
+        await desk.ask("POST", "/servers/ops~files/switch", json={"enabled": False})
         body = (await desk.ask("GET", "/why", params={"tool": "raed"})).json()
         fits = (await desk.ask("GET", "/why", params={"tool": "*:r*"})).json()
     assert (body["status"], body["tools"]) == (404, [READ])
-    [silent] = body["unheard"]
-    assert silent["sentence"].startswith("Server ops~files is off: switched off by local on ")
-    act = {"kind": "switch_server", "target": on, "label": "Switch server ops~files on", "toolsets": []}
+    [silent] = body["unlistedProviders"]
+    assert silent["message"].startswith("Server ops~files is off: switched off by local on ")
+    act = {"kind": "enable_server", "target": on, "label": "Switch server ops~files on", "toolsets": []}
     assert (silent["id"], silent["action"]) == (on, act)
     assert fits["verdict"] == "open", "one tool fits"
 
@@ -211,9 +211,9 @@ async def test_a_name_in_vain_is_answered_with_what_is_near_and_with_who_may_hav
 async def test_an_id_of_a_server_that_is_off_is_answered_with_that_server_alone() -> None:
     async with at_desk(declared(GITHUB, key("ops~files"), key("ops~other")), settle=False) as desk:
         await desk.house.until(lambda: GITHUB in {id.source for id in desk.house.board.catalogue.tools})
-        await desk.ask("POST", "/servers/ops~files/switch", json={"on": False})
+        await desk.ask("POST", "/servers/ops~files/switch", json={"enabled": False})
         body = (await desk.ask("GET", "/why", params={"tool": "mcp:ops~files:read"})).json()
-    [silent] = body["unheard"]
+    [silent] = body["unlistedProviders"]
     assert (body["tools"], silent["id"]) == ([], "ops~files")
     assert body["detail"].startswith(
         "Whether there is a tool 'mcp:ops~files:read' is not known: its server has not listed its tools. "
@@ -230,8 +230,8 @@ async def test_of_a_server_whose_command_is_not_there_the_command_is_told_and_wh
         desk.house.provider(silent).becomes(ProviderDown(NOW, why))
         await desk.house.until(lambda: isinstance(desk.house.board.catalogue.health(silent), ProviderDown))
         body = (await desk.ask("GET", "/why", params={"tool": "merge"})).json()
-    [told] = [each for each in body["unheard"] if each["id"] == "ops~files"]
-    assert told["sentence"] == f"ops~files is down: cannot be started. {why[0].upper()}{why[1:]}."
+    [told] = [each for each in body["unlistedProviders"] if each["id"] == "ops~files"]
+    assert told["message"] == f"ops~files is down: cannot be started. {why[0].upper()}{why[1:]}."
     assert (told["action"]["kind"], told["action"]["label"]) == (
         "edit_file",
         "Install 'gihtub', or correct the command",
@@ -245,15 +245,15 @@ async def test_the_trail_says_what_the_list_says_and_names_the_step() -> None:
         for one in (await desk.get("/tools"))["tools"]:
             trail = await desk.get("/why", tool=one["id"])
             assert trail["verdict"] == one["verdict"]
-            assert all(step["lets"] for step in trail["steps"]) == (one["verdict"] == "open")
+            assert all(step["passes"] for step in trail["steps"]) == (one["verdict"] == "open")
         absent = await desk.get("/why", tool="mcp:docs~notes:jot")
         explained = explain(desk.house.board.catalogue, desk.house.board.policy, View(), ToolId(NOTES, "jot"))
         assert explained is not None
-        assert (absent["verdict"], absent["sentence"]) == ("absent", explain_hidden(HiddenBySelection(selection)))
+        assert (absent["verdict"], absent["message"]) == ("hidden", explain_hidden(HiddenBySelection(selection)))
         assert absent["steps"][0] == {
-            "asked": explained.steps[0].question,
-            "lets": False,
-            "said": "no: toolsets dev",
+            "question": explained.steps[0].question,
+            "passes": False,
+            "answer": "no: toolsets dev",
         }
 
 
@@ -272,15 +272,15 @@ async def test_a_call_passes_the_same_gate_as_any_clients_and_is_recorded() -> N
         provider = desk.house.provider(GITHUB)
         provider.answers["read"] = ToolSuccess(b'{"content":[{"type":"text","text":"hi"}],"odd":1}')
         ended = await call(desk, arguments={"x": "1"})
-        assert ended == {"ended": "returned", "result": {"content": [{"type": "text", "text": "hi"}], "odd": 1}}
+        assert ended == {"outcome": "returned", "result": {"content": [{"type": "text", "text": "hi"}], "odd": 1}}
         assert provider.calls[0].call.arguments == {"x": "1"}
         locked = await call(desk, tool="write")
-        assert locked["ended"] == "disabled_by_config"
-        assert locked["sentence"].startswith("disabled_by_config: mcp:dev~github:write is denied by the operator")
+        assert locked["outcome"] == "disabled_by_config"
+        assert locked["message"].startswith("disabled_by_config: mcp:dev~github:write is denied by the operator")
         absent = await call(desk, **{"as": "bob"})
-        assert (absent["ended"], len(provider.calls)) == ("unknown_tool", 1)
+        assert (absent["outcome"], len(provider.calls)) == ("unknown_tool", 1)
         narrowed = await call(desk, toolsets=["docs"])
-        assert narrowed["ended"] == "unknown_tool"
+        assert narrowed["outcome"] == "unknown_tool"
         records = [(record.call.client, record.call.principal) for record in desk.house.audit.records]
         assert records == [
             ("operator", LOCAL_PRINCIPAL),
@@ -295,11 +295,11 @@ async def test_a_call_passes_the_same_gate_as_any_clients_and_is_recorded() -> N
     [
         (
             ToolFailure(b'{"content":[],"isError":true}'),
-            {"ended": "tool_failed", "result": {"content": [], "isError": True}},
+            {"outcome": "tool_failed", "result": {"content": [], "isError": True}},
         ),
         (
             ProviderFailure("it fell over", may_have_run=True),
-            {"ended": "provider_failed", "sentence": "it fell over", "mayHaveRun": True},
+            {"outcome": "provider_failed", "message": "it fell over", "mayHaveRun": True},
         ),
     ],
 )
@@ -392,7 +392,7 @@ async def test_the_gateways_own_tools_are_known_to_why() -> None:
     async with at_desk() as desk:
         search = await desk.get("/why", tool="tool_search")
         assert (search["id"], search["verdict"], search["wireName"]) == ("tool_search", "open", "tool_search")
-        there = {step["asked"]: step["lets"] for step in search["steps"]}
+        there = {step["question"]: step["passes"] for step in search["steps"]}
         assert there == {
             "Is it listed at /mcp and stdio, as direct?": False,
             "Is it listed at /mcp/direct?": False,
@@ -403,12 +403,12 @@ async def test_the_gateways_own_tools_are_known_to_why() -> None:
             "Is it in prompts and chats?": True,
         }
         code = await desk.get("/why", tool="python_execution", presentation="code")
-        assert (code["verdict"], code["sentence"]) == (
-            "absent",
+        assert (code["verdict"], code["message"]) == (
+            "hidden",
             "It is nowhere here. /mcp/code: this gateway has no sandbox, so it runs no programs.",
         )
         told = await desk.get("/prompt", model="x", tool="python_execution")
-        assert told["why"]["why"] == "this gateway has no sandbox, so it runs no programs"
+        assert told["toolDecision"]["reason"] == "this gateway has no sandbox, so it runs no programs"
 
 
 @pytest.mark.behaviour("why.builtins")
@@ -418,10 +418,10 @@ async def test_why_tells_whether_a_tool_is_listed_at_the_endpoint_of_a_presentat
             presentation: (await desk.get("/why", tool="write", presentation=presentation))["steps"][-1]
             for presentation in ("direct", "code")
         }
-    assert said["direct"]["asked"] == "Is it listed as itself at /mcp/direct?"
-    assert said["direct"]["said"] == "yes, while it is open"
-    assert said["code"]["asked"] == "Is it listed as itself at /mcp/code?"
-    assert said["code"]["said"].startswith("no: clients there are shown 2 tools")
+    assert said["direct"]["question"] == "Is it listed as itself at /mcp/direct?"
+    assert said["direct"]["answer"] == "yes, while it is open"
+    assert said["code"]["question"] == "Is it listed as itself at /mcp/code?"
+    assert said["code"]["answer"].startswith("no: clients there are shown 2 tools")
 
 
 @pytest.mark.behaviour("names.of_other_programs")

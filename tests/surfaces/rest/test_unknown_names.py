@@ -39,9 +39,9 @@ async def test_unknown_names_are_in_the_notices_of_every_list() -> None:
         for path in ("/status", "/tools", "/servers"):
             (notice,) = (await desk.get(path))["notices"]
             assert notice["subject"] == "unknown_names"
-            assert notice["text"].splitlines() == notice_text([DENIED, CHOSEN]).splitlines()
+            assert notice["message"].splitlines() == notice_text([DENIED, CHOSEN]).splitlines()
         findings = (await desk.get("/doctor"))["findings"]
-        assert [finding["what"] for finding in findings] == [DENIED, CHOSEN]
+        assert [finding["message"] for finding in findings] == [DENIED, CHOSEN]
 
 
 @pytest.mark.behaviour("names.unknown_is_shown")
@@ -51,6 +51,6 @@ async def test_why_names_the_entry_for_the_misspelled_name_and_for_the_tool_that
         assert (status, DENIED in text) == (404, True)
         write = await desk.get("/why", tool="write")
         assert (write["status"], write["unknownNames"]) == ("disabled_unknown", [DENIED])
-        assert write["sentence"].startswith("selection.disabled_tools names 'wrte' (pegboard.yaml:7)")
+        assert write["message"].startswith("selection.disabled_tools names 'wrte' (pegboard.yaml:7)")
         assert (await desk.get("/why", tool="jot"))["unknownNames"] == [CHOSEN]
         assert (await desk.get("/why", tool="read"))["unknownNames"] == []

@@ -95,7 +95,7 @@ async def test_a_payload_that_is_named_like_a_secret_is_read_whole_everywhere(
         id = await waiting(desk, name, arguments)
         listed = (await desk.get("/tickets"))["tickets"][0]
         for body in (listed, await desk.get(f"/tickets/{id}"), await desk.get(f"/tickets/{id}", full=True)):
-            assert (body["arguments"], body["masked"], body["cut"]) == (arguments, [], False)
+            assert (body["arguments"], body["masked"], body["truncated"]) == (arguments, [], False)
             shown = " ".join(describe_ticket(body).split()).replace("{ ", "{").replace(" }", "}")
             assert payload in shown
             assert "arguments, to the letter:" in shown
@@ -177,7 +177,7 @@ async def test_a_ticket_without_its_arguments_is_shown_to_the_letter_and_only_al
         assert (await desk.get(f"/tickets/{id}"))["arguments"] == short
         assert (await desk.ask("POST", f"/tickets/{id}/allow", json={})).status_code == 200
         long = await waiting(desk, "write_file", {"name": "a", "content": "x" * 50_000})
-        assert (await desk.get(f"/tickets/{long}", full=True))["cut"] is True
+        assert (await desk.get(f"/tickets/{long}", full=True))["truncated"] is True
         refused: Any = await desk.ask("POST", f"/tickets/{long}/allow", json={})
         assert problem(refused) == (
             409,

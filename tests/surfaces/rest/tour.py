@@ -45,7 +45,7 @@ def _toolsets(go: Go, served: Site) -> None:
     go("GET", "/toolsets")
     go("GET", "/toolsets/kitchen")
     go("GET", "/toolsets/kitchen/export?dryRun=true")
-    go("POST", "/toolsets/kitchen/switch", {"on": False})
+    go("POST", "/toolsets/kitchen/switch", {"enabled": False})
     importing = Thread(target=served.ask, args=("POST", "/toolsets/import?progress=tour", costs))
     importing.start()
     while "detail" in served.ask("GET", "/toolsets/imports/tour") and importing.is_alive():
@@ -71,7 +71,7 @@ def _callers(go: Go, served: Site) -> None:
 
 def _looks(go: Go) -> None:
     go("GET", "/board")
-    go("GET", f"/board/peg?tool={LOCKED}")
+    go("GET", f"/board/tool?tool={LOCKED}")
     go("GET", f"/tools/show?tool={BOOKS}")
     go("GET", "/tools")
     go("GET", "/servers")

@@ -36,9 +36,9 @@ function openOwnStream(url: string, onEvent: FeedListener): () => void {
   const open = (): void => {
     source = new EventSource(url);
     source.addEventListener("hello", () => onEvent({ status: "live" }));
-    source.addEventListener("bell", (event) => {
-      const { noun } = JSON.parse((event as MessageEvent<string>).data) as { noun: Topic };
-      onEvent({ topic: noun });
+    source.addEventListener("changed", (event) => {
+      const { topic } = JSON.parse((event as MessageEvent<string>).data) as { topic: Topic };
+      onEvent({ topic });
     });
     source.onerror = () => {
       onEvent({ status: "lost" });

@@ -11,7 +11,7 @@ export type Server = Schemas["ServerInfo"];
 export type ServerList = Schemas["ServersResponse"];
 export type ServerAdded = Schemas["ServerAddedResponse"];
 export type Trust = Schemas["Trust"];
-export type ListingProblem = Schemas["FlawInfo"];
+export type ListingProblem = Schemas["ListingProblemInfo"];
 export type ServerCalls = Schemas["ActivityShareInfo"];
 export type ServerCallsList = Schemas["ActivitySharesResponse"];
 export type Log = Schemas["ServerLogResponse"];
@@ -50,6 +50,6 @@ export function useBoard(): UseQueryResult<Board, Problem> {
   return useAllPages<Board>(["board", "servers", "toolsets", "approvals", "policy"], "/board", {}, (previous, next) => ({
     ...next,
     policyVersion: previous.policyVersion,
-    pegs: [...previous.pegs, ...next.pegs],
+    tools: [...previous.tools, ...next.tools],
   }));
 }

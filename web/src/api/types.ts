@@ -24,13 +24,13 @@ export type RequestOf<P extends Path, M extends Method = "post"> = paths[`/api/v
   : never;
 
 export type Board = ResponseOf<"/board">;
-export type ToolCard = Board["pegs"][number];
+export type ToolCard = Board["tools"][number];
 export type ToolState = ToolCard["state"];
 /** The one action that unlocks a tool. */
 export type SuggestedAction = ToolCard["action"];
 export type ToolHints = ToolCard["hints"];
 /** A server whose tools are unknown, with the action that would list them. */
-export type ServerWithUnknownTools = { readonly id: string; readonly sentence: string; readonly action: SuggestedAction };
+export type ServerWithUnknownTools = { readonly id: string; readonly message: string; readonly action: SuggestedAction };
 export type BoardToolset = Board["toolsets"][number];
 export type ToolCounts = Board["totals"];
 
@@ -40,7 +40,7 @@ export type Session = ResponseOf<"/session">;
 export type Servers = ResponseOf<"/servers">;
 export type ServerSummary = Servers["servers"][number];
 export type Health = ServerSummary["health"];
-export type ToolCardResponse = ResponseOf<"/board/peg">;
+export type ToolCardResponse = ResponseOf<"/board/tool">;
 export type ToolList = ResponseOf<"/tools">;
 
 /** What a person reads before they approve a tool. */
@@ -48,7 +48,7 @@ export type ToolReview = ResponseOf<"/approvals/show">;
 /** One section of a definition's difference. */
 export type DiffSection = ToolReview["difference"][number];
 export type DiffChange = DiffSection["changes"][number];
-export type DiffPiece = DiffSection["words"][number];
+export type DiffPiece = DiffSection["pieces"][number];
 
 /** A result as its renderer shows it to a person. */
 export type RenderedCall = NonNullable<ResponseOf<"/call", "post">["rendered"]>;

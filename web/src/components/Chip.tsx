@@ -29,7 +29,7 @@ export function Tag({
   children,
   title,
 }: {
-  tone?: "plain" | "open" | "wants" | "broken" | "locked";
+  tone?: "plain" | "open" | "needs_action" | "broken" | "locked";
   children: ReactNode;
   title?: string;
 }): ReactElement {

@@ -15,7 +15,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
       small
       icon={copied ? "check" : "copy"}
       onClick={() =>
-        void copyText(text).then((succeeded) => (succeeded ? setCopied(true) : toast("The browser does not let this page copy: mark the text and copy it yourself", "wants")))
+        void copyText(text).then((succeeded) => (succeeded ? setCopied(true) : toast("The browser does not let this page copy: mark the text and copy it yourself", "needs_action")))
       }
     >
       {copied ? "Copied" : label}

@@ -21,7 +21,7 @@ export function ConcurrentChangeNotice({ guard, unchanged, children, nextAction 
   if (!guard.outdated) return null;
   return (
     <div role="alert">
-      <Notice tone="wants">
+      <Notice tone="needs_action">
         <p>
           <strong>{children ?? "Someone else changed the board meanwhile."}</strong>{" "}
           {guard.rejected ? `Nothing of what you just did was carried out. ${unchanged} Do it once more if you still want it.` : `${unchanged} Decide anew.`}
@@ -48,7 +48,7 @@ export function OutdatedNotice({ since, children }: { since: number; children: R
   if (decisions === undefined || decisions.policyVersion <= since) return null;
   return (
     <div role="alert">
-      <Notice tone="wants">
+      <Notice tone="needs_action">
         <p>
           <strong>Someone else changed the board meanwhile.</strong> {children}
         </p>
@@ -70,10 +70,10 @@ export function DecisionsSince({ since }: { since: number }): ReactElement | nul
     <ul className="dotted small" aria-label="Decided meanwhile">
       {response.decisions.map((decision) => (
         <li key={decision.id} className="wrap-any">
-          <b>{decision.by}</b> <Time at={decision.at} />: {decision.about !== null && <code>{decision.about}</code>} {decision.said}
+          <b>{decision.by}</b> <Time at={decision.at} />: {decision.subject !== null && <code>{decision.subject}</code>} {decision.message}
         </li>
       ))}
-      {response.more && (
+      {response.hasMore && (
         <li>
           <Link to="/activity" query={{ kind: "decision" }}>
             and more

@@ -8,8 +8,8 @@ export function TextDiff({ pieces }: { pieces: readonly DiffPiece[] }): ReactEle
   return (
     <p className="diff-text prewrap wrap-any">
       {pieces.map((piece, index) => {
-        if (piece.how === "removed") return <del key={index}><VisibleText text={piece.text} /></del>;
-        if (piece.how === "added") return <ins key={index}><VisibleText text={piece.text} /></ins>;
+        if (piece.kind === "removed") return <del key={index}><VisibleText text={piece.text} /></del>;
+        if (piece.kind === "added") return <ins key={index}><VisibleText text={piece.text} /></ins>;
         return <VisibleText key={index} text={piece.text} />;
       })}
     </p>
@@ -54,15 +54,15 @@ export function SectionDiff({ section }: { section: DiffSection }): ReactElement
   return (
     <section className="diff-section">
       <h3>{SECTION_TITLES[section.section] ?? section.section}</h3>
-      {section.words.length > 0 && <TextDiff pieces={section.words} />}
+      {section.pieces.length > 0 && <TextDiff pieces={section.pieces} />}
       <ul className="stack">
         {section.changes.map((change) => (
-          <li key={`${change.path} ${change.sentence}`}>
+          <li key={`${change.path} ${change.message}`}>
             <ChangeDiff change={change} />
           </li>
         ))}
       </ul>
-      {section.more > 0 && <p className="muted">and {section.more} more</p>}
+      {section.omitted > 0 && <p className="muted">and {section.omitted} more</p>}
     </section>
   );
 }
@@ -71,13 +71,13 @@ function ChangeDiff({ change }: { change: DiffChange }): ReactElement {
   return (
     <>
       <p>
-        <VisibleText text={change.sentence} />
+        <VisibleText text={change.message} />
       </p>
       <p className="mono muted small wrap-any">
         <VisibleText text={change.path} />
       </p>
-      {change.words.length > 0 ? (
-        <TextDiff pieces={change.words} />
+      {change.pieces.length > 0 ? (
+        <TextDiff pieces={change.pieces} />
       ) : (
         (change.before !== null || change.after !== null) && <LineDiff before={change.before} after={change.after} />
       )}

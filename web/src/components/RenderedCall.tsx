@@ -10,14 +10,14 @@ import { Notice } from "./feedback";
 export function RenderedCallView({ call }: { call: RenderedCall }): ReactElement {
   return (
     <div className="rendered">
-      {call.missing.length > 0 && <Notice tone="wants">The call has nothing at {call.missing.join(", ")}.</Notice>}
+      {call.missing.length > 0 && <Notice tone="needs_action">The call has nothing at {call.missing.join(", ")}.</Notice>}
       {Object.entries(call.refused).map(([key, why]) => (
         <Notice key={key} tone="broken">
           <code>{key}</code> is not shown: {why}.
         </Notice>
       ))}
       {renderContent(call.renderer, call.config)}
-      {call.cut && <p className="muted small">Texts were too long to be shown whole.</p>}
+      {call.truncated && <p className="muted small">Texts were too long to be shown whole.</p>}
     </div>
   );
 }

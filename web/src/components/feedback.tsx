@@ -92,7 +92,7 @@ export function Notice({
   children,
   action,
 }: {
-  tone?: "plain" | "wants" | "broken" | "open";
+  tone?: "plain" | "needs_action" | "broken" | "open";
   children: ReactNode;
   action?: ReactNode;
 }): ReactElement {

@@ -3,7 +3,7 @@ import { useId, useLayoutEffect, useRef, useState, type ReactElement, type React
 import { formatNumber } from "@/lib/format";
 
 export type BarPart = { readonly id: string; readonly label: string; readonly value: number; readonly tone: Tone };
-export type Tone = "open" | "locked" | "wants" | "broken" | "gone" | "plot-1" | "plot-2" | "plot-3" | "plot-4" | "plot-5" | "plot-6";
+export type Tone = "open" | "locked" | "needs_action" | "broken" | "missing" | "plot-1" | "plot-2" | "plot-3" | "plot-4" | "plot-5" | "plot-6";
 
 /** Parts of a total side by side, with a legend. */
 export function StackedBar({

@@ -5,7 +5,7 @@ import { Button, IconButton } from "./Button";
 import { Dialog } from "./Dialog";
 import { StateMark } from "./StateMark";
 
-type Tone = "open" | "broken" | "wants";
+type Tone = "open" | "broken" | "needs_action";
 type ToastMessage = { readonly id: number; readonly text: string; readonly tone: Tone };
 type ToastState = { readonly messages: readonly ToastMessage[]; readonly staleProblem: Problem | null };
 

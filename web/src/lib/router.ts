@@ -115,7 +115,7 @@ export function useParam(name: string, fallback = ""): readonly [string, (value:
   return [value, set];
 }
 
-/** A parameter with several values: `?state=open&state=wants`. */
+/** A parameter with several values: `?state=open&state=needs_action`. */
 export function useListParam(name: string): readonly [readonly string[], (value: readonly string[]) => void] {
   const text = useSyncExternalStore(subscribe, () => currentLocation.query.getAll(name).join("\n"));
   const set = useCallback(

@@ -75,7 +75,7 @@ function SignInForm({ reason }: { reason?: string }): ReactElement {
       <form className="sign-in" onSubmit={(event) => void submit(event)}>
         <img src="/ui/icon.svg" alt="" width="40" height="40" />
         <h1>Sign in to Pegboard</h1>
-        {reason !== undefined && <Notice tone="wants">{reason}</Notice>}
+        {reason !== undefined && <Notice tone="needs_action">{reason}</Notice>}
         <p className="muted">
           Open the address that the gateway printed when it started: it signs you in. Or paste a token here: the start-up token, or
           one that an operator made for you.

@@ -24,7 +24,7 @@ export function Palette({ onClose }: { onClose: () => void }): ReactElement {
     const screens: Target[] = ROUTES.map(({ path, name, icon }) => ({ id: `screen ${path}`, name, detail: "screen", icon, to: path, query: {} }));
     const all: Target[] = [
       ...screens,
-      ...(servers?.servers ?? []).map((server): Target => ({ id: `server ${server.id}`, name: server.serverId ?? server.id, detail: `server · ${server.health.sentence}`, icon: "servers", to: "/servers", query: { id: server.id } })),
+      ...(servers?.servers ?? []).map((server): Target => ({ id: `server ${server.id}`, name: server.serverId ?? server.id, detail: `server · ${server.health.message}`, icon: "servers", to: "/servers", query: { id: server.id } })),
       ...(tools?.tools ?? []).map((tool): Target => ({ id: tool.id, name: tool.name, detail: tool.id, icon: "tool", to: "/tool", query: { id: tool.id } })),
     ];
     return buildTextIndex(all, (target) => `${target.name} ${target.detail}`);

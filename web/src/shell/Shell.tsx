@@ -155,7 +155,7 @@ function useAttention(): Readonly<Record<string, number>> {
   const status = useApiQuery<Status>(["approvals", "tickets", "board"], "/status").data;
   const servers = useApiQuery<Servers>(["servers"], "/servers").data;
   return {
-    "/approvals": (status?.waitingApprovals ?? 0) + (status?.waitingTickets ?? 0),
+    "/approvals": (status?.pendingApprovals ?? 0) + (status?.pendingTickets ?? 0),
     "/servers": servers?.servers.filter(({ health }) => health.state === "down" || health.state === "needs_sign_in").length ?? 0,
   };
 }
@@ -175,10 +175,10 @@ function Banners({ gatewayUnreachable }: { gatewayUnreachable: boolean }): React
           <p className="muted">What you see here may be old. It is tried again by itself.</p>
         </Notice>
       )}
-      {notices.map(({ subject, text, since }) => {
+      {notices.map(({ subject, message: text, since }) => {
         const [first = "", ...rest] = text.split("\n");
         return (
-          <Notice key={subject} tone={BROKEN_SUBJECTS.has(subject) ? "broken" : "wants"}>
+          <Notice key={subject} tone={BROKEN_SUBJECTS.has(subject) ? "broken" : "needs_action"}>
             <p className="wrap-any">
               <strong>{first}</strong> <span className="muted small">since <Time at={since} /></span>
             </p>

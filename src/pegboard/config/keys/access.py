@@ -73,15 +73,15 @@ PROXIES: Final = ConfigKey(
     "tokens to count and X-Forwarded-Proto whether the browser speaks TLS. From anywhere else both are ignored.",
 )
 
-MOST_VALUES: Final = ConfigKey(
-    "most_values",
+MAX_REQUEST_VALUES: Final = ConfigKey(
+    "max_values",
     IntegerField(1_000, 100_000_000),
     "How many values one request may have, each list and object counted as well: reading very many of them holds up "
     "everybody else.",
     values.MAX_VALUES,
 )
-MOST_BYTES: Final = ConfigKey(
-    "most_bytes",
+MAX_REQUEST_BYTES: Final = ConfigKey(
+    "max_bytes",
     IntegerField(100_000, 1_000_000_000),
     "How many bytes one request may have: 10 MiB, and 64 MiB where a DocSpace is on the board, to which files are "
     "uploaded.",
@@ -103,7 +103,9 @@ PUBLIC_URL: Final = ConfigKey(
     "Where people's browsers reach the gateway, if not at the address it listens on: sign-in links begin with it.",
 )
 
-SECTION: Final = ConfigSection("", (PUBLIC_URL, HOSTS, ORIGINS, PROXIES, MOST_VALUES, MOST_BYTES, MAX_CONNECTIONS))
+SECTION: Final = ConfigSection(
+    "", (PUBLIC_URL, HOSTS, ORIGINS, PROXIES, MAX_REQUEST_VALUES, MAX_REQUEST_BYTES, MAX_CONNECTIONS)
+)
 
 
 # The keys that say how tools are shown to a client that does not say itself.

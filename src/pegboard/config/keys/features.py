@@ -140,12 +140,12 @@ TIME: Final = ConfigKey(
     "How long an answer may take, tools and waiting for people included: seconds, or a text such as 90s or 10m.",
     _CHAT_DEFAULTS.seconds,
 )
-AT_ONCE: Final = ConfigKey(
-    "at_once", IntegerField(1, 10_000), "How many requests are answered at a time.", _CHAT_DEFAULTS.max_concurrent
+CHAT_CONCURRENCY: Final = ConfigKey(
+    "concurrency", IntegerField(1, 10_000), "How many requests are answered at a time.", _CHAT_DEFAULTS.max_concurrent
 )
 CHAT_LIMITS: Final = ConfigKey(
     "limits",
-    ConfigSection("", (TURNS, CHAT_CALLS, REPEATED_ERRORS, REPEATED_CALLS, TIME, AT_ONCE)),
+    ConfigSection("", (TURNS, CHAT_CALLS, REPEATED_ERRORS, REPEATED_CALLS, TIME, CHAT_CONCURRENCY)),
     "What ends an answer. Before it ends by a number, the model is asked once more, without tools.",
 )
 CHAT_SECTION: Final = ConfigSection(
@@ -215,7 +215,7 @@ def _chat_limits(said: ConfigValues) -> ChatLimits:
         said.value(REPEATED_ERRORS, _CHAT_DEFAULTS.repeated_errors),
         said.value(REPEATED_CALLS, _CHAT_DEFAULTS.repeated_calls),
         said.value(TIME, _CHAT_DEFAULTS.seconds),
-        said.value(AT_ONCE, _CHAT_DEFAULTS.max_concurrent),
+        said.value(CHAT_CONCURRENCY, _CHAT_DEFAULTS.max_concurrent),
     )
 
 
@@ -253,15 +253,15 @@ TYPE_CHECK: Final = ConfigKey(
     "Whether a program's types are checked before it runs: a missing await, a wrong argument or key is told at once.",
     _CODE_DEFAULTS.check,
 )
-RUNS: Final = ConfigKey(
-    "runs",
+MAX_RUNS: Final = ConfigKey(
+    "max_runs",
     IntegerField(1, 256),
     "How many programs run at once; further ones wait for their turn.",
     _CODE_DEFAULTS.runs,
 )
 CPU: Final = ConfigKey("cpu", DurationField(), "Of computing, without waiting for tools.", _DEFAULT_LIMITS.cpu)
-WALL: Final = ConfigKey(
-    "wall", DurationField(), "From start to end, without the time in which a person is asked.", _DEFAULT_LIMITS.wall
+RUN_TIME: Final = ConfigKey(
+    "time", DurationField(), "From start to end, without the time in which a person is asked.", _DEFAULT_LIMITS.wall
 )
 MEMORY: Final = ConfigKey("memory_mb", IntegerField(16, 16_384), "Of memory, in MiB.", _DEFAULT_LIMITS.memory // _MEGA)
 CODE_CALLS: Final = ConfigKey("calls", IntegerField(1, MAX_CALLS), "Calls of tools.", _DEFAULT_LIMITS.calls)
@@ -280,17 +280,17 @@ CODE: Final = ConfigKey(
 SLEEP: Final = ConfigKey("sleep", DurationField(), "Of sleeping, in all.", _DEFAULT_LIMITS.sleep)
 CODE_LIMITS: Final = ConfigKey(
     "limits",
-    ConfigSection("", (CPU, WALL, MEMORY, CODE_CALLS, CONCURRENCY, CODE_RESULT, STDOUT, CODE, SLEEP)),
+    ConfigSection("", (CPU, RUN_TIME, MEMORY, CODE_CALLS, CONCURRENCY, CODE_RESULT, STDOUT, CODE, SLEEP)),
     "What one program may use at most. Times are seconds, or a text such as 500ms, 30s or 2m.",
 )
 CODE_SECTION: Final = ConfigSection(
     "",
-    (LISTED, SANDBOX, FALLBACK, TYPE_CHECK, RUNS, CODE_LIMITS),
+    (LISTED, SANDBOX, FALLBACK, TYPE_CHECK, MAX_RUNS, CODE_LIMITS),
     advice={
         "enabled": "Programs run where a caller is shown a way to: write presentation: code, or listed: true.",
         "python": "Write sandbox.",
         "check": "Write type_check.",
-        "timeout": "Write limits: {wall: 60s}.",
+        "timeout": "Write limits: {time: 60s}.",
         "memory": "Write limits: {memory_mb: 256}.",
     },
 )
@@ -306,7 +306,7 @@ def code_settings(said: LocatedValue[ConfigValues] | None) -> CodeSettings:
         fallback=values.value(FALLBACK, _CODE_DEFAULTS.fallback),
         check=values.value(TYPE_CHECK, _CODE_DEFAULTS.check),
         limits=_code_limits(values.get(CODE_LIMITS)),
-        runs=values.value(RUNS, _CODE_DEFAULTS.runs),
+        runs=values.value(MAX_RUNS, _CODE_DEFAULTS.runs),
     )
 
 
@@ -316,7 +316,7 @@ def _code_limits(said: LocatedValue[ConfigValues] | None) -> CodeLimits:
     values = said.value
     return CodeLimits(
         cpu=values.value(CPU, _DEFAULT_LIMITS.cpu),
-        wall=values.value(WALL, _DEFAULT_LIMITS.wall),
+        wall=values.value(RUN_TIME, _DEFAULT_LIMITS.wall),
         memory=values.value(MEMORY, _DEFAULT_LIMITS.memory // _MEGA) * _MEGA,
         calls=values.value(CODE_CALLS, _DEFAULT_LIMITS.calls),
         concurrency=values.value(CONCURRENCY, _DEFAULT_LIMITS.concurrency),

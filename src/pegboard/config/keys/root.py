@@ -332,8 +332,8 @@ DEADLINE: Final = ConfigKey(
     "How long a person has to decide about one call, and a caller to use the decision.",
     300,
 )
-STANDING_DAYS: Final[ConfigKey[int | Literal["never"]]] = ConfigKey(
-    "standing_days",
+CONSENT_DAYS: Final[ConfigKey[int | Literal["never"]]] = ConfigKey(
+    "consent_days",
     DaysOrNeverField(MAX_CONSENT_DAYS),
     "For how many days a standing permission lasts, unless whoever gives it chooses another end; never for no end.",
     DEFAULT_CONSENT_DAYS,
@@ -409,7 +409,7 @@ REDACT: Final = ConfigKey(
 )
 CONFIRMATION: Final = ConfigKey(
     "confirmation",
-    _ModeOrSection("", (MODE, DEADLINE, STANDING_DAYS, CONFIRM_MANIFEST_SERVERS)),
+    _ModeOrSection("", (MODE, DEADLINE, CONSENT_DAYS, CONFIRM_MANIFEST_SERVERS)),
     "Calls that a person must confirm (requires_confirmation, and statements that change a database): where, and how "
     "long that may take. A mode alone may stand for the map: confirmation: ticket.",
 )

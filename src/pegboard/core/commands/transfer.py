@@ -183,7 +183,7 @@ def import_conflicts(policy: Policy, said: PolicyExport) -> Iterator[str]:
             if consent.until is None and policy.decisions.consents.get(consent.id) != consent:
                 yield (
                     f"Standing permission {consent.id} has no end, and on this board each has one. Write a date after "
-                    "`until` in the file, or standing_days: never under confirmation in pegboard.yaml."
+                    "`until` in the file, or consent_days: never under confirmation in pegboard.yaml."
                 )
 
 

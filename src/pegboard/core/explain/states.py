@@ -119,28 +119,28 @@ class ToolState(StrEnum):
     OPEN = "open"
     LOCKED = "locked"
     """By somebody's choice, or because it is only just starting: nothing is wrong."""
-    NEEDS_ACTION = "wants"
+    NEEDS_ACTION = "needs_action"
     """A person's approval, review or sign-in."""
     BROKEN = "broken"
     """Its provider is down, an override does not fit it, or its state cannot be told."""
-    GONE = "gone"
+    MISSING = "missing"
     """No longer offered, though people decided about it."""
 
 
 class ActionKind(StrEnum):
     APPROVE = "approve"
-    SWITCH_TOOL = "switch_tool"
-    SWITCH_SERVER = "switch_server"
-    SWITCH_TOOLSET = "switch_toolset"
+    ENABLE_TOOL = "enable_tool"
+    ENABLE_SERVER = "enable_server"
+    ENABLE_TOOLSET = "enable_toolset"
     REVIEW_SERVER = "review_server"
     SIGN_IN = "sign_in"
     RESTART = "restart"
     SET_SECRET = "set_secret"  # noqa: S105  the name of an act
-    CORRECT_OVERRIDE = "correct_override"
+    EDIT_OVERRIDE = "edit_override"
     EDIT_FILE = "edit_file"
     GRANT = "grant"
-    MAKE_TOKEN = "make_token"  # noqa: S105  the name of an act
-    WIDEN = "widen"
+    CREATE_TOKEN = "create_token"  # noqa: S105  the name of an act
+    WIDEN_SELECTION = "widen_selection"
     NONE = "none"
 
 
@@ -168,7 +168,7 @@ def state_of(verdict: Verdict | MissingTool) -> ToolState:
         case HiddenTool():
             return ToolState.LOCKED
         case MissingTool():
-            return ToolState.GONE
+            return ToolState.MISSING
         case _:
             assert_never(verdict)
 
@@ -214,12 +214,12 @@ def suggest_action(verdict: Verdict | MissingTool, policy: Policy) -> SuggestedA
                         ActionKind.EDIT_FILE, file_place(at), _capitalize(suggest_edit(removed, tool.id))
                     )
                 case HiddenByGrants(PrincipalGrants(principal, by=GrantSource.NOBODY)):
-                    return SuggestedAction(ActionKind.MAKE_TOKEN, principal, f"Make {principal} a token")
+                    return SuggestedAction(ActionKind.CREATE_TOKEN, principal, f"Make {principal} a token")
                 case HiddenByGrants(limit, toolset):
                     who, then = limit.principal, grants_with(limit, toolset)
                     return SuggestedAction(ActionKind.GRANT, who, f"Grant {toolset} to {who}", then)
                 case HiddenByNarrowerView() | HiddenByLaunchFilter():
-                    return SuggestedAction(ActionKind.WIDEN, str(tool.id), "Ask without narrowing it away")
+                    return SuggestedAction(ActionKind.WIDEN_SELECTION, str(tool.id), "Ask without narrowing it away")
                 case _:
                     assert_never(removed)
         case _:
@@ -230,12 +230,12 @@ def _action_for(tool: ToolId, reason: LockReason, policy: Policy) -> SuggestedAc
     match reason:
         case OwnerOff(owner, by):
             if isinstance(owner, ServerKey):
-                return SuggestedAction(ActionKind.SWITCH_SERVER, str(owner), f"Switch server {owner} on")
+                return SuggestedAction(ActionKind.ENABLE_SERVER, str(owner), f"Switch server {owner} on")
             own = policy.servers.get(ToolsetKey(owner))
             if own is not None and not own.enabled and by is own.origin:
                 # What the toolset brings itself is off as it was declared, and the toolset's switch is over all of it.
                 return _edit_action(own.origin, "Set its enabled to true")
-            return SuggestedAction(ActionKind.SWITCH_TOOLSET, owner, f"Switch toolset {owner} on")
+            return SuggestedAction(ActionKind.ENABLE_TOOLSET, owner, f"Switch toolset {owner} on")
         case ServerInQuarantine(server):
             return SuggestedAction(ActionKind.REVIEW_SERVER, str(server), f"Review {server}")
         case DeniedByToolFilter(_, _, at):
@@ -247,11 +247,11 @@ def _action_for(tool: ToolId, reason: LockReason, policy: Policy) -> SuggestedAc
         case SwitchedOff(_, switch):
             if switch is not None and switch.blocks:
                 return SuggestedAction(ActionKind.APPROVE, str(tool), "Review it again")
-            return SuggestedAction(ActionKind.SWITCH_TOOL, str(tool), "Switch it on")
+            return SuggestedAction(ActionKind.ENABLE_TOOL, str(tool), "Switch it on")
         case UnusableOverride(_, operators, where):
             if operators:
                 return _edit_action(where, "Correct the override of its arguments")
-            return SuggestedAction(ActionKind.CORRECT_OVERRIDE, str(tool), "Correct the override")
+            return SuggestedAction(ActionKind.EDIT_OVERRIDE, str(tool), "Correct the override")
         case NoApproval():
             return SuggestedAction(ActionKind.APPROVE, str(tool), "Review and approve it")
         case ChangedSinceApproval():

@@ -135,9 +135,9 @@ MCPPROXY_SETTINGS: Final[Mapping[str, str]] = {
     "registries": "Leave it out: servers are added with pegboard servers add, or with pegboard import.",
     "telemetry": "Leave it out: nothing is reported to anybody.",
     "enable_code_execution": "Did you mean 'code.listed', or 'presentation: code'?",
-    "code_execution_timeout_ms": "Did you mean 'code.limits.wall'?",
+    "code_execution_timeout_ms": "Did you mean 'code.limits.time'?",
     "code_execution_max_tool_calls": "Did you mean 'code.limits.calls'?",
-    "code_execution_pool_size": "Did you mean 'code.runs'?",
+    "code_execution_pool_size": "Did you mean 'code.max_runs'?",
     "activity_retention_days": "Did you mean 'audit.keep_days'?",
     "activity_max_records": "Did you mean 'audit.keep_rows'?",
     **dict.fromkeys(

@@ -172,7 +172,7 @@ def consent_end(lifetime: Lifetime | None, board_days: int | None, at: datetime)
         if board_days is None:
             return None
         return CommandRejection(
-            "On this board every standing permission has an end. Choose a date; or write standing_days: never under "
+            "On this board every standing permission has an end. Choose a date; or write consent_days: never under "
             "confirmation in pegboard.yaml."
         )
     longest = timedelta(days=MAX_CONSENT_DAYS)

@@ -260,8 +260,8 @@ def search_tools(asked: ToolSearchQuery, resolution: Resolution, policy: Policy,
     for id in passed.tools[: asked.limit]:
         verdict = resolution.verdicts[id]
         assert isinstance(verdict, OpenTool)
-        why: JsonObject = {"why": found.explain_rank(id)} if asked.explain else {}
-        entries.append({**entry(verdict.visible_tool, resolution, policy), **why})
+        explanation: JsonObject = {"explanation": found.explain_rank(id)} if asked.explain else {}
+        entries.append({**entry(verdict.visible_tool, resolution, policy), **explanation})
     answer: JsonObject = {"tools": entries, "ranker": found.ranker}
     if passed.excluded_count:
         answer["filter_diagnostics"] = passed.diagnostics
@@ -336,7 +336,7 @@ def _explanation(
         "searched": len(resolution.open_ids),
         "matched": passed.match_count,
         "shown": shown,
-        "left_out": {
+        "omitted": {
             "by_filters": passed.excluded_count,
             "by_limit": passed.count - shown,
             "locked": len(rank(asked.query, resolution.locked_ids)),

@@ -129,7 +129,7 @@ def describe_tools(names: Sequence[str], resolution: Resolution, policy: Policy)
         if isinstance(found, OpenTool):
             tools.append(complete_entry(found.visible_tool, resolution, policy))
         else:
-            refused.append({"name": name, "why": refusal_text(found, RETRIEVE)})
+            refused.append({"name": name, "message": refusal_text(found, RETRIEVE)})
     return {"tools": tools, "refused": refused} if refused else {"tools": tools}
 
 

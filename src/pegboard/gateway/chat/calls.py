@@ -99,9 +99,9 @@ class ToolOffer:
 
     def _tool_schema(self, each: OfferedTool) -> JsonObject:
         if each.id is None:
-            return {"name": each.shape.name, "tool": None, "why": "the client brought it", "tokens": each.tokens}
+            return {"name": each.shape.name, "tool": None, "reason": "the client brought it", "tokens": each.tokens}
         why = self.prompt.decision(each.id).why
-        return {"name": each.shape.name, "tool": str(each.id), "why": why, "tokens": each.tokens}
+        return {"name": each.shape.name, "tool": str(each.id), "reason": why, "tokens": each.tokens}
 
 
 TicketCallback: TypeAlias = Callable[[str], Awaitable[None]]

@@ -23,7 +23,12 @@ class ChatCallReport:
 
     @property
     def as_json(self) -> JsonObject:
-        told: JsonObject = {"id": self.id, "name": self.name, "ended": self.outcome, "ms": round(self.seconds * 1000)}
+        told: JsonObject = {
+            "id": self.id,
+            "name": self.name,
+            "outcome": self.outcome,
+            "duration_ms": round(self.seconds * 1000),
+        }
         if self.tool is not None:
             told["tool"] = str(self.tool)
         if self.ticket is not None:
@@ -80,11 +85,11 @@ class ChatReport:
             "server": self.server,
             "model": self.model,
             "format": self.format,
-            "why": [*self.reasons, *self.capabilities],
+            "reasons": [*self.reasons, *self.capabilities],
             "prompt": [] if offering is None else _prompt_parts(offering.prompt),
             "tools": [] if offering is None else offering.tool_schemas,
-            "left_out": [] if offering is None else [str(ruling) for ruling in offering.prompt.left_out],
-            "clashes": [] if offering is None else [*offering.name_clashes],
+            "omitted": [] if offering is None else [str(ruling) for ruling in offering.prompt.left_out],
+            "name_conflicts": [] if offering is None else [*offering.name_clashes],
             "calls": [made.as_json for made in self.calls],
             "tickets": [*dict.fromkeys(made.ticket for made in self.calls if made.ticket is not None)],
             "turns": self.turns,
@@ -93,7 +98,7 @@ class ChatReport:
         if self.is_estimated:
             told["usage_estimated"] = True
         if self.limit_hit is not None:
-            told["stopped"] = {"limit": self.limit_hit.limit.value, "why": self.limit_hit.why}
+            told["stopped"] = {"limit": self.limit_hit.limit.value, "reason": self.limit_hit.why}
         return told
 
     @property
@@ -110,4 +115,4 @@ class ChatReport:
 
 def _prompt_parts(prompt: BuiltPrompt) -> list[Json]:
     """Without their texts: the words that the operator gave the model are not the client's to read."""
-    return [{"part": part.kind.value, "why": part.why, "tokens": part.tokens} for part in prompt.parts]
+    return [{"part": part.kind.value, "reason": part.why, "tokens": part.tokens} for part in prompt.parts]

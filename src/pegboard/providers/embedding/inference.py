@@ -158,4 +158,4 @@ def _runtime_errors() -> tuple[type[Exception], ...]:
 
 def _unusable_message(folder: Path, error: Exception) -> str:
     why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    return f"{folder} cannot be used: {why}. Make it anew: pegboard search setup --again"
+    return f"{folder} cannot be used: {why}. Make it anew: pegboard search setup --force"

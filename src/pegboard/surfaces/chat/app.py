@@ -229,7 +229,7 @@ class ChatApp:
             return await _send_rejection(send, models_unavailable(listed.problems[0][1]))
         body: JsonObject = {"object": "list", "data": [*entries]}
         if listed.problems:
-            told: list[Json] = [{"server": name, "why": trouble.why} for name, trouble in listed.problems]
+            told: list[Json] = [{"server": name, "reason": trouble.why} for name, trouble in listed.problems]
             body["pegboard"] = {"unreachable": told}
         return await send_json(send, 200, body)
 
@@ -264,7 +264,7 @@ class ChatApp:
                 case NoRequiredTool(why):
                     return bad_request(why, "tool_choice")
                 case ChatBusy(most):
-                    told = f"{most} requests are being answered already, which is the most (chat.limits.at_once)."
+                    told = f"{most} requests are being answered already, which is the most (chat.limits.concurrency)."
                     after = ((b"retry-after", b"2"),)
                     return ChatRejection(429, f"{told} Try again in a moment.", code="too_many_at_once", headers=after)
         except ModelServerError as trouble:

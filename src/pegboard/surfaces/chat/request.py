@@ -46,13 +46,13 @@ class _BadRequestError(Exception):
         self.rejection = rejection
 
 
-def parse_chat_request(body: bytes, most_values: int) -> ParsedChatRequest | ChatRejection:
+def parse_chat_request(body: bytes, max_values: int) -> ParsedChatRequest | ChatRejection:
     """Takes as long as the body is large."""
     if is_deeper_than(MAX_READABLE_DEPTH, body):
         return bad_request(f"The body is nested more than {MAX_READABLE_DEPTH} levels deep. Send it flatter.")
-    if has_more_values_than(most_values, body):
-        told = f"The body has more than {most_values} values, counting each list and object. Send less at once"
-        return ChatRejection(413, f"{told}, or have the operator raise gateway.most_values in pegboard.yaml.")
+    if has_more_values_than(max_values, body):
+        told = f"The body has more than {max_values} values, counting each list and object. Send less at once"
+        return ChatRejection(413, f"{told}, or have the operator raise gateway.max_values in pegboard.yaml.")
     try:
         value: Json = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:

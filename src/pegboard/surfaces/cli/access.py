@@ -101,8 +101,8 @@ async def make(
     if as_json:
         print_json(made)
         return
-    scoped = ", ".join(made["made"]["scopes"])
-    print_progress(f"Token {made['made']['id']} of {one_line(principal)}: {scoped}. It is not shown again:")
+    scoped = ", ".join(made["created"]["scopes"])
+    print_progress(f"Token {made['created']['id']} of {one_line(principal)}: {scoped}. It is not shown again:")
     print_text(made["token"])
     if made["notice"]:
         print_progress(f"! {made['notice']}")
@@ -142,7 +142,9 @@ async def forget(api: ApiClient, principal: str, reopen: bool, *, as_json: bool)
     if as_json:
         print_json(body)
         return
-    open_again = "" if body["asks"] or not reopen else " Whoever reaches the gateway may call every open tool again."
+    open_again = (
+        "" if body["requiresTokens"] or not reopen else " Whoever reaches the gateway may call every open tool again."
+    )
     print_text(f"{one_line(principal)} is forgotten.{open_again}")
 
 
@@ -177,7 +179,7 @@ async def list_grants(api: ApiClient, *, as_json: bool) -> None:
         for one in body["principals"]
     ]
     print_text(table(("PRINCIPAL", "SCOPES", "MAY USE", "CONFIRMS", "FROM"), rows))
-    if not body["asks"]:
+    if not body["requiresTokens"]:
         print_text("\nNobody has a token to call by, so whoever reaches the gateway is local.")
 
 

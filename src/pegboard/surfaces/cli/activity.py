@@ -45,7 +45,7 @@ from pegboard.surfaces.cli.output import (
 
 PAGE_SIZE: Final = 1000
 COLUMNS: Final = (
-    "id", "at", "kind", "principal", "client", "name", "about", "outcome", "said", "policyVersion", "tookMs",
+    "id", "at", "kind", "principal", "client", "name", "subject", "outcome", "message", "policyVersion", "durationMs",
     "argumentBytes", "resultBytes", "argumentTokens", "resultTokens", "arguments", "result", "callId", "parentId",
     "presentation",
 )  # fmt: skip
@@ -146,10 +146,10 @@ RECORDS_COLUMNS: Final = ("ID", "WHEN", "KIND", "WHO", "WHAT", "OUTCOME", "TOOK"
 
 def record_row(record: Mapping[str, Any]) -> tuple[str, ...]:
     tokens = (record["argumentTokens"], record["resultTokens"])
-    what = record["about"] or record["name"] or ""
+    what = record["subject"] or record["name"] or ""
     # Of a call the outcome says enough; a decision is nothing without its words.
-    if record["tookMs"] is None and record["said"]:
-        what = f"{what} {record['said']}".strip()
+    if record["durationMs"] is None and record["message"]:
+        what = f"{what} {record['message']}".strip()
     return (
         str(record["id"]),
         local_time(record["at"]),
@@ -157,7 +157,7 @@ def record_row(record: Mapping[str, Any]) -> tuple[str, ...]:
         record["principal"],
         what,
         f"{MARKS.get(record['outcome'], '○')} {record['outcome']}",
-        "" if record["tookMs"] is None else f"{record['tookMs']:,.1f} ms",
+        "" if record["durationMs"] is None else f"{record['durationMs']:,.1f} ms",
         "" if tokens == (None, None) else f"{tokens[0] or 0} + {tokens[1] or 0}",
     )
 
@@ -184,12 +184,12 @@ _FIELDS: Final[tuple[tuple[str, str, Callable[[Any], str]], ...]] = (
     ("when", "at", _local_and_utc),
     ("who", "principal", one_line),
     ("client", "client", one_line),
-    ("about", "about", one_line),
+    ("subject", "subject", one_line),
     ("called as", "name", one_line),
     ("shown by", "presentation", str),
-    ("said", "said", one_line),
+    ("message", "message", one_line),
     ("policy version", "policyVersion", str),
-    ("took", "tookMs", lambda took: f"{took:,.3f} ms"),
+    ("took", "durationMs", lambda took: f"{took:,.3f} ms"),
     ("arguments", "argumentBytes", lambda size: f"{size:,} bytes"),
     ("", "argumentTokens", lambda tokens: f"about {tokens:,} tokens"),
     ("result", "resultBytes", lambda size: f"{size:,} bytes"),

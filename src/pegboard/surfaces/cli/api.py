@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 JsonBody: TypeAlias = dict[str, Any]
 Params: TypeAlias = Sequence[tuple[str, str]]
@@ -79,12 +79,12 @@ class DocSpaceCheck:
 
 @dataclass(frozen=True)
 class DoctorReportEntry:
-    """Something wrong, and what mends it. `grave` things stop something from working."""
+    """Something wrong, and what fixes it. An error stops something from working."""
 
     subject: str
-    what: str
-    mend: str
-    grave: bool = True
+    message: str
+    fix: str
+    severity: Literal["error", "warning"] = "error"
 
 
 class CompositionRoot(Protocol):

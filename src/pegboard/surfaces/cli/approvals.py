@@ -40,7 +40,7 @@ def _review_lines(body: dict[str, Any]) -> Iterator[str]:
     else:
         yield from _tool_lines(body)
     yield ""
-    yield from risk_lines(body["notes"], body["cautions"])
+    yield from risk_lines(body["findings"], body["cautions"])
     yield f"\nfingerprint  {body['fingerprint']}"
 
 
@@ -62,27 +62,27 @@ def risk_lines(notes: list[dict[str, Any]], cautions: list[str]) -> Iterator[str
     for note in notes:
         quoted = f"  ⟨{note['excerpt']}⟩" if note["excerpt"] else ""
         yield (
-            f"  {RISK_MARKS[note['severity']]} {note['severity']}  {one_line(note['sentence'])}  {note['path']}{quoted}"
+            f"  {RISK_MARKS[note['severity']]} {note['severity']}  {one_line(note['message'])}  {note['path']}{quoted}"
         )
 
 
 def _section_lines(section: dict[str, Any]) -> Iterator[str]:
-    if section["words"]:
-        yield f"  {_pieces_text(section['words'])}"
+    if section["pieces"]:
+        yield f"  {_pieces_text(section['pieces'])}"
     for change in section["changes"]:
-        yield f"  {MARKS[change['how']]} {change['path']}"
-        if change["words"]:
-            yield f"      {_pieces_text(change['words'])}"
+        yield f"  {MARKS[change['kind']]} {change['path']}"
+        if change["pieces"]:
+            yield f"      {_pieces_text(change['pieces'])}"
         else:
             yield f"      {_change_text(change)}"
-    if section["more"]:
-        yield f"  … and {section['more']:,} more changes"
+    if section["omitted"]:
+        yield f"  … and {section['omitted']:,} more changes"
 
 
 def _change_text(change: dict[str, Any]) -> str:
     if change["before"] is None and change["after"] is None:
-        return one_line(change["sentence"])
-    match change["how"]:
+        return one_line(change["message"])
+    match change["kind"]:
         case "added":
             return str(change["after"])
         case "removed":
@@ -93,7 +93,7 @@ def _change_text(change: dict[str, Any]) -> str:
 
 def _pieces_text(pieces: list[dict[str, Any]]) -> str:
     signs = {"kept": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
-    return "".join(f"{signs[piece['how']][0]}{piece['text']}{signs[piece['how']][1]}" for piece in pieces)
+    return "".join(f"{signs[piece['kind']][0]}{piece['text']}{signs[piece['kind']][1]}" for piece in pieces)
 
 
 def _tool_lines(body: dict[str, Any]) -> Iterator[str]:
@@ -130,20 +130,20 @@ async def list_approvals(api: ApiClient, server: str | None, *, as_json: bool) -
     if as_json:
         print_json(body)
         return
-    if body["waiting"]:
+    if body["pending"]:
         rows = [
             (each["id"], each["kind"], _since_text(each["since"]), each["server"] or "", _risk_text(each["risk"]))
-            for each in body["waiting"]
+            for each in body["pending"]
         ]
         print_text(table(("TOOL", "KIND", "WAITS SINCE", "SERVER", "RISK"), rows))
         print_text("\nRead one:             pegboard approvals show TOOL")
         for each in body["servers"]:
-            if each["together"] > 1:
+            if each["approvableTogether"] > 1:
                 print_text(f"Read all of a server: pegboard approvals show --server {each['id']}")
     else:
         print_text("Nothing waits for approval.")
     for block in body["blocked"]:
-        print_text(f"\n{block['sentence']}")
+        print_text(f"\n{block['message']}")
 
 
 @approvals.command("show")
@@ -220,7 +220,7 @@ async def _fetch_review(api: ApiClient, tool: str) -> dict[str, Any]:
 async def _show_server(api: ApiClient, server: str, *, as_json: bool) -> None:
     body = await _fetch_waiting(api, server)
     reviews: list[dict[str, Any]] = []
-    for each in body["waiting"][:MAX_SHOWN]:
+    for each in body["pending"][:MAX_SHOWN]:
         review = await _fetch_review(api, each["id"])
         if review["fingerprint"] != each["fingerprint"]:
             fail(Exit.REFUSED, f"{each['id']} changed while it was being shown. Look again.")
@@ -232,15 +232,15 @@ async def _show_server(api: ApiClient, server: str, *, as_json: bool) -> None:
         print_text(f"Nothing of {server} waits for approval.")
     for review in reviews:
         print_text(f"{review_text(review)}\n")
-    if len(body["waiting"]) > len(reviews):
+    if len(body["pending"]) > len(reviews):
         print_text(
-            f"… {len(body['waiting']) - len(reviews):,} more are not shown: pegboard approvals list --server {server}\n"
+            f"… {len(body['pending']) - len(reviews):,} more are not shown: pegboard approvals list --server {server}\n"
         )
     for each in body["servers"]:
-        alone = each["waiting"] - each["together"]
+        alone = each["pendingTools"] - each["approvableTogether"]
         if alone:
             print_text(f"{alone} of them must be approved one by one: the scanner found something hard.")
-        if each["together"]:
+        if each["approvableTogether"]:
             print_text(
                 f"Approve {'the others' if alone else 'all of them'} exactly so:  "
                 f"pegboard approvals approve --server {each['id']} --fingerprint {each['fingerprint']}"

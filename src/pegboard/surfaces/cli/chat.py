@@ -135,9 +135,11 @@ class _AnswerPrinter:
                 await self._decide(told["event"]["ticket"])
             case "result":
                 ended = told["event"]
-                self._print_line(f"  ← {ended['name']} {ended['ended']} in {ended['ms']} ms: {_shorten(ended['text'])}")
+                self._print_line(
+                    f"  ← {ended['name']} {ended['outcome']} in {ended['duration_ms']} ms: {_shorten(ended['text'])}"
+                )
         if (stopped := told.get("stopped")) is not None:
-            self._print_line(f"  … ended by chat.limits.{stopped['limit']}: {stopped['why']}")
+            self._print_line(f"  … ended by chat.limits.{stopped['limit']}: {stopped['reason']}")
 
     def finish(self) -> None:
         self._write(self._pending_end)
@@ -390,20 +392,20 @@ def _parse_billions(text: str) -> float:
 
 def _sections(body: dict[str, Any]) -> list[str]:
     model = body["model"]
-    sections = ["\n".join((one_line(model["name"]), *(f"  {one_line(each)}" for each in model["whence"])))]
-    if (why := body.get("why")) is not None:
+    sections = ["\n".join((one_line(model["name"]), *(f"  {one_line(each)}" for each in model["factSources"])))]
+    if (why := body.get("toolDecision")) is not None:
         sections.append(_ruling_line(why))
     primary = body["primary"] or "none: the model can call no tool"
     sections.append("\n".join((f"Format: {primary}", *map(_ruling_line, body["formats"]))))
     sections.append("\n".join(("Built-ins", *map(_ruling_line, body["builtins"]))))
     sections.append("\n".join(("Search before the first turn", *(f"  {one_line(each)}" for each in body["search"]))))
-    rows = [(part["kind"], str(part["tokens"]), part["why"]) for part in body["parts"]]
+    rows = [(part["kind"], str(part["tokens"]), part["reason"]) for part in body["parts"]]
     total = f"{body['tokens']} of {body['budget']} tokens, by estimate"
     sections.append(f"{table(('PART', 'TOKENS', 'WHY'), rows)}\n{total}")
     if body["tools"]:
-        tools = [(each["name"], str(each["tokens"]), each["why"]) for each in body["tools"]]
+        tools = [(each["name"], str(each["tokens"]), each["reason"]) for each in body["tools"]]
         sections.append(table(("TOOL", "TOKENS", "WHY"), tools))
-    sections += [_ruling_line(each) for each in body["leftOut"]]
+    sections += [_ruling_line(each) for each in body["omitted"]]
     sections.append(f"System prompt\n\n{clean(body['system']) or '(none)'}")
     if "tools" in body["request"]:
         array = "\n".join(json.dumps(each, ensure_ascii=False) for each in body["request"]["tools"])
@@ -412,4 +414,5 @@ def _sections(body: dict[str, Any]) -> list[str]:
 
 
 def _ruling_line(ruling: dict[str, Any]) -> str:
-    return f"  {_MARKS[ruling['place']]} {ruling['subject']}  {ruling['place']}, because {one_line(ruling['why'])}"
+    availability, reason = ruling["availability"], one_line(ruling["reason"])
+    return f"  {_MARKS[availability]} {ruling['subject']}  {availability}, because {reason}"

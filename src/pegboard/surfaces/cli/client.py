@@ -95,7 +95,7 @@ class HttpApiClient:
         except httpx2.TransportError as error:
             why = str(error).strip() or type(error).__name__
             fail(Exit.UNREACHABLE, f"{self._description} broke off: {why}. Look at what was done before you repeat it.")
-        if last is None or "ended" not in last:
+        if last is None or "outcome" not in last:
             fail(Exit.UNREACHABLE, f"{self._description} broke off. Look at what was done before you repeat it.")
         return ApiResponse(response.status_code, last)
 
@@ -174,7 +174,7 @@ async def running_gateway(options: Options, starts: ServerFilter) -> AsyncIterat
         needed = [key for key in status.get("starting", []) if starts(key, key.partition("~")[2])]
         with print_when_slow(", ".join(needed)):
             for key in needed:
-                await api.request("GET", f"/servers/{key}", params=[("settle", str(SETTLE_TIMEOUT_S))])
+                await api.request("GET", f"/servers/{key}", params=[("wait", str(SETTLE_TIMEOUT_S))])
         yield api
 
 

@@ -48,7 +48,12 @@ async def list_databases(api: ApiClient, *, as_json: bool) -> None:
         print_text(_NO_DATABASES)
         return
     rows = [
-        (f"{'●' if each['on'] else '○'} {each['id']}", _TITLES[each["dialect"]], each["url"], _database_flags(each))
+        (
+            f"{'●' if each['active'] else '○'} {each['id']}",
+            _TITLES[each["dialect"]],
+            each["url"],
+            _database_flags(each),
+        )
         for each in body["databases"]
     ]
     print_text(table(("DATABASE", "KIND", "WHERE", "HOW"), rows))
@@ -138,7 +143,7 @@ async def query(
 
 
 async def _call_tool(api: ApiClient, tool: str, arguments: dict[str, object], as_json: bool) -> int:
-    known = [each["id"] for each in (await call_api(api, "GET", "/databases"))["databases"] if each["on"]]
+    known = [each["id"] for each in (await call_api(api, "GET", "/databases"))["databases"] if each["active"]]
     if not known:
         fail(Exit.NOT_FOUND, _NO_DATABASES)
     if (source := arguments.get("source")) is not None and source not in known:
@@ -146,16 +151,16 @@ async def _call_tool(api: ApiClient, tool: str, arguments: dict[str, object], as
     # By the name that means the gateway's own, whatever a server calls its tools.
     body = {"tool": f"{BUILTIN}__{tool}", "arguments": arguments}
     ended = await call_api(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
-    if ended["ended"] == "confirmation_required" and not as_json and await decide_at_terminal(api, ended["ticket"]):
+    if ended["outcome"] == "confirmation_required" and not as_json and await decide_at_terminal(api, ended["ticket"]):
         ended = await call_api(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
-    code = CALL_CODES.get(ended["ended"], Exit.REFUSED)
+    code = CALL_CODES.get(ended["outcome"], Exit.REFUSED)
     why = ended.get("result", {}).get("_meta", {}).get("pegboard/database")
     code = _EXIT_CODES.get(why, code)
     if as_json:
         print_json(ended.get("result", {}).get("structuredContent", ended))
     elif "result" not in ended:
         hint = " It may have run: look before you call again." if ended.get("mayHaveRun") else ""
-        told = ended.get("sentence", ended["ended"])
+        told = ended.get("message", ended["outcome"])
         fail(code, f"{told.rstrip('.')}.{hint}" if hint else told)
     elif code == Exit.OK:
         print_text(result_text(ended["result"]))
@@ -201,7 +206,7 @@ def _database_flags(each: dict[str, Any]) -> str:
     words = ["may be changed after a yes" if each["writes"] else "read-only"]
     words += ["samples are read"] if each["samples"] else []
     words += ["forced"] if each["force"] else []
-    words += [] if each["on"] else ["off"]
+    words += [] if each["active"] else ["off"]
     return ", ".join(words)
 
 
@@ -213,7 +218,7 @@ def _check_lines(each: dict[str, Any]) -> list[str]:
         changes = ", may be changed after a yes" if each["writes"] else ""
         lines = [f"{mark} {each['id']}: {one_line(each['version'] or '')}{one_line(role)}; {counted}{changes}"]
     else:
-        lines = [f"{mark} {each['id']} cannot be asked: {one_line(each['why'])}"]
+        lines = [f"{mark} {each['id']} cannot be asked: {one_line(each['reason'])}"]
     for finding in each["findings"]:
         lines.append(f"  ! {one_line(finding['message'])}")
         lines += [f"      {one_line(statement)};" for statement in finding["statements"]]

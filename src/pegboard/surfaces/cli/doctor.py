@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -44,9 +45,9 @@ def file_report(file: Path | None) -> FileReport:
     return FileReport(loaded.problems) if isinstance(loaded, InvalidFile) else FileReport(warnings=loaded.warnings)
 
 
-def file_finding(problem: FileProblem, *, grave: bool) -> DoctorReportEntry:
+def file_finding(problem: FileProblem, *, severity: Literal["error", "warning"]) -> DoctorReportEntry:
     told = ConfigWarnings(read_by_command=True).format_problem(problem)
-    return DoctorReportEntry(problem.file, told, f"Edit {problem.location}", grave)
+    return DoctorReportEntry(problem.file, told, f"Edit {problem.location}", severity)
 
 
 def directory_findings(directory: Path, *, gateway_answers: bool) -> Iterator[DoctorReportEntry]:
@@ -57,8 +58,8 @@ def directory_findings(directory: Path, *, gateway_answers: bool) -> Iterator[Do
         told = f"This user may not write to the data directory {directory}, so nothing can be kept there."
         yield DoctorReportEntry(subject, told, f"chmod u+rwx {where}   or choose another: --data-dir")
     if (why := untrusted_directory_reason(directory)) is not None:
-        what, _, mend = why.partition(". ")
-        yield DoctorReportEntry(subject, f"The data directory {directory} is not used: {what}.", mend)
+        what, _, fix = why.partition(". ")
+        yield DoctorReportEntry(subject, f"The data directory {directory} is not used: {what}.", fix)
     database = directory / paths.DATABASE_FILE_NAME
     if database.exists() and paths.others_have_access(database, 0o077):
         told = f"Others may use {database}, in which servers' secrets may be kept."
@@ -73,10 +74,10 @@ def _address_findings(directory: Path) -> Iterator[DoctorReportEntry]:
     if paths.is_locked(directory) or not path.exists():
         return
     left = paths.read_address(directory)
-    whose = f"process {left.pid}, which is no more" if isinstance(left, paths.GatewayAddress) else "nobody knows which"
-    told = f"{path} was left behind by a gateway that did not end in good order ({whose}). It does no harm."
+    writer = f"process {left.pid}, which is no more" if isinstance(left, paths.GatewayAddress) else "nobody knows which"
+    told = f"{path} was left behind by a gateway that did not end in good order ({writer}). It does no harm."
     yield DoctorReportEntry(
-        "gateway", told, f"rm {shlex.quote(str(path))}   or start a gateway, which replaces it", grave=False
+        "gateway", told, f"rm {shlex.quote(str(path))}   or start a gateway, which replaces it", severity="warning"
     )
 
 
@@ -96,7 +97,7 @@ class _GatewayReport:
 @data_dir_option
 @json_option
 def doctor(config: Path | None, data_dir: Path | None, as_json: bool) -> int:
-    """What is wrong, and the command that mends it. Ends with 1 when something is.
+    """What is wrong, and the command that fixes it. Ends with 1 when something is.
 
     Without a running gateway the servers are started to see whether they answer, and stopped again.
     """
@@ -110,8 +111,8 @@ def doctor(config: Path | None, data_dir: Path | None, as_json: bool) -> int:
     # Whoever answered has told of the file as it is there. What a gateway that does not answer sees, nobody knows.
     warnings = () if board.has_answered or paths.is_locked(directory) else report.warnings
     findings = [
-        *(file_finding(problem, grave=True) for problem in problems),
-        *(file_finding(warning, grave=False) for warning in warnings),
+        *(file_finding(problem, severity="error") for problem in problems),
+        *(file_finding(warning, severity="warning") for warning in warnings),
         *directory_findings(directory, gateway_answers=board.is_running),
         *board.findings,
     ]
@@ -127,7 +128,7 @@ def doctor(config: Path | None, data_dir: Path | None, as_json: bool) -> int:
         )
     else:
         _print_findings(board, directory, findings)
-    return Exit.FAILED if any(finding.grave for finding in findings) else Exit.OK
+    return Exit.FAILED if any(finding.severity == "error" for finding in findings) else Exit.OK
 
 
 async def _diagnose(options: Options, board: _GatewayReport) -> int:
@@ -158,8 +159,8 @@ def _print_findings(board: _GatewayReport, directory: Path, findings: list[Docto
     print_text(f"gateway        {'running' if board.is_running else 'not running; start it: pegboard serve'}")
     print_text()
     for finding in findings:
-        what, mend = escape_strictly(finding.what), escape_strictly(finding.mend)
-        print_text(f"{'✗' if finding.grave else '!'} {indent_continuation(what)}\n    → {mend}")
+        message, fix = escape_strictly(finding.message), escape_strictly(finding.fix)
+        print_text(f"{'✗' if finding.severity == 'error' else '!'} {indent_continuation(message)}\n    → {fix}")
     if not findings:
         print_text("✓ Nothing is wrong.")
 
@@ -192,8 +193,8 @@ def check(config: Path | None, data_dir: Path | None, as_json: bool) -> int:
                     "name": found.name,
                     "email": found.email,
                     "role": found.role,
-                    "sees": {what: why is None for what, why in found.part_errors.items()},
-                    "whyNot": {what: why for what, why in found.part_errors.items() if why is not None},
+                    "accessible": {what: why is None for what, why in found.part_errors.items()},
+                    "errors": {what: why for what, why in found.part_errors.items() if why is not None},
                 }
             )
         else:

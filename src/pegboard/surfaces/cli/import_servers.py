@@ -129,7 +129,7 @@ def _server_json(server: Server, there: dict[str, str]) -> dict[str, Any]:
         "id": str(server.key),
         "connection": dict(mask_server(server)),
         "foundAt": str(server.origin),
-        "thereAlready": there.get(str(server.key)),
+        "existingOrigin": there.get(str(server.key)),
     }
 
 

@@ -154,7 +154,7 @@ async def _print_notices(api: ApiClient, *, of_board: bool) -> None:
     for notice in status["notices"]:
         # Without a gateway the board is in this process, whose log has told of an unreadable row already.
         if api.is_running or not _is_unreadable_row(notice["subject"]):
-            print_progress(f"! {indent_continuation(notice['text'])}")
+            print_progress(f"! {indent_continuation(notice['message'])}")
 
 
 def _is_unreadable_row(subject: str) -> bool:
@@ -177,7 +177,7 @@ def launcher() -> CompositionRoot:
     return make()
 
 
-_DETAIL_KEYS: Final = ("errors", "offered", "policyVersion")
+_DETAIL_KEYS: Final = ("errors", "available", "policyVersion")
 _EXIT_CODES: Final = {
     400: Exit.NOT_FOUND,
     401: Exit.UNREACHABLE,
@@ -409,7 +409,7 @@ def activity_filter_params(given: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 # The filters of the wall on a command line: by words, by state, by provider, and by what a tool claims.
 
-STATES: Final = ("open", "locked", "wants", "broken", "gone")
+STATES: Final = ("open", "locked", "needs_action", "broken", "missing")
 HINTS: Final = ("readOnly", "destructive", "idempotent", "openWorld")
 
 
@@ -443,9 +443,9 @@ async def fetch_cards(
     api: ApiClient, params: list[tuple[str, str]], given: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """The pegs of the wall that pass, by their ids. Those that are no longer offered hang there too."""
-    body = await fetch_pages(api, "/board", "pegs", params)
+    body = await fetch_pages(api, "/board", "tools", params)
     titles = {toolset["id"]: toolset["title"] for toolset in body["toolsets"]}
-    return {peg["id"]: peg for peg in body["pegs"] if _matches(peg, titles.get(peg["toolsetId"], ""), given)}
+    return {peg["id"]: peg for peg in body["tools"] if _matches(peg, titles.get(peg["toolsetId"], ""), given)}
 
 
 def _matches(peg: Mapping[str, Any], toolset: str, given: Mapping[str, Any]) -> bool:

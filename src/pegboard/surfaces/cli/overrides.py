@@ -47,7 +47,7 @@ async def list_overrides(api: ApiClient, toolset: str | None, *, as_json: bool) 
     ]
     print_text(table(("TOOLSET", "TARGET", "FIELD", "VALUE", "FROM"), rows))
     for row in body["overrides"]:
-        _print_misfits(row["misfits"], row["target"])
+        _print_misfits(row["mismatches"], row["target"])
 
 
 @overrides.command("show")
@@ -63,14 +63,14 @@ async def show(api: ApiClient, tool: str, *, as_json: bool) -> None:
     if not body["fields"]:
         print_text("  No override fits it.")
     else:
-        held = [field for field in body["fields"] if field["inForce"]]
+        held = [field for field in body["fields"] if field["effective"]]
         rows = [(f["field"], value_text(f["value"]), f["target"], author_text(f["from"], f)) for f in held]
         print_text(table(("FIELD", "VALUE", "BY", "FROM"), rows) if rows else "  No override has an effect on it.")
     for field in body["fields"]:
         if field["effect"]:
-            by = "" if field["inForce"] else f" ({field['target']})"
+            by = "" if field["effective"] else f" ({field['target']})"
             print_text(f"- {field['field']}{by}{effect_text(field)}")
-    _print_misfits(body["misfits"], body["id"])
+    _print_misfits(body["mismatches"], body["id"])
     if any(field["field"].startswith("arguments.") for field in body["fields"]):
         print_text(f"\ntakes:\n{json.dumps(body['inputSchema'], indent=2, ensure_ascii=False)}")
 
@@ -157,7 +157,9 @@ async def renderers(api: ApiClient, *, as_json: bool) -> None:
     if as_json:
         print_json(body)
         return
-    rows = [(each["name"], ", ".join(each["configSchema"]["properties"]), each["what"]) for each in body["renderers"]]
+    rows = [
+        (each["name"], ", ".join(each["configSchema"]["properties"]), each["description"]) for each in body["renderers"]
+    ]
     print_text(table(("RENDERER", "TAKES", "SHOWS"), rows))
 
 
@@ -168,26 +170,26 @@ async def _send_edit(api: ApiClient, edit: dict[str, object], *, as_json: bool) 
         return
     left = ", ".join(dict.fromkeys(field["field"] for field in body["fields"]))
     print_text(f"{body['target']} in {body['toolset']}: {f'sets {left}' if left else 'sets nothing any more'}.")
-    _print_misfits(body["misfits"], body["target"])
+    _print_misfits(body["mismatches"], body["target"])
     _print_idle(body["withoutEffect"])
 
 
 def effect_text(field: dict[str, Any]) -> str:
     if not field["effect"]:
         return ""
-    return f": {'' if field['inForce'] else 'without effect, because '}{field['effect']}"
+    return f": {'' if field['effective'] else 'without effect, because '}{field['effect']}"
 
 
 def _print_idle(idle: list[dict[str, Any]]) -> None:
     for each in idle[:_MAX_LISTED]:
-        print_text(f"! {each['tool']}: {each['field']} has no effect now: {each['why']}")
+        print_text(f"! {each['tool']}: {each['field']} has no effect now: {each['reason']}")
     if len(idle) > _MAX_LISTED:
         print_text(f"! and {len(idle) - _MAX_LISTED} more have none. See them with --json")
 
 
 def _print_misfits(misfits: list[dict[str, Any]], about: str) -> None:
     for misfit in misfits:
-        print_text(f"! {misfit['tool'] or about} does not fit: {misfit['what']}")
+        print_text(f"! {misfit['tool'] or about} does not fit: {misfit['message']}")
 
 
 def value_text(value: object) -> str:

@@ -43,8 +43,8 @@ async def export(api: ApiClient, file: Path | None, *, as_json: bool) -> None:
         except OSError as error:
             fail(Exit.FAILED, f"{file} cannot be written: {error.strerror or error}. Choose another: --to FILE")
     for secret in body["secrets"]:
-        print_progress(f"! Set {secret['name']} where you import it: {', '.join(secret['at'])}")
-    for left in body["leftBehind"]:
+        print_progress(f"! Set {secret['name']} where you import it: {', '.join(secret['locations'])}")
+    for left in body["omitted"]:
         print_progress(f"! {left}")
     if as_json:
         told = {key: value for key, value in body.items() if key != "text"}
@@ -90,7 +90,7 @@ async def import_policy(api: ApiClient, file: str, yes: bool, is_open: bool, *, 
 
 
 def _print_diff(body: dict[str, Any]) -> None:
-    for left in body["leftOut"]:
+    for left in body["omitted"]:
         print_progress(f"! {left}")
     lines = [
         f"{mark} {each['kind']}: {name}"
@@ -99,8 +99,8 @@ def _print_diff(body: dict[str, Any]) -> None:
         for name in each[how]
     ]
     for caller in body["callers"]:
-        lines += [_shift_line(caller["principal"], shift) for shift in caller["shifts"]]
-        lines += [f"… and {caller['more']} more for {caller['principal']}"] if caller["more"] else []
+        lines += [_shift_line(caller["principal"], shift) for shift in caller["changes"]]
+        lines += [f"… and {caller['omitted']} more for {caller['principal']}"] if caller["omitted"] else []
     print_text("\n".join(lines) if lines else "Nothing would change: this is what people decided here already.")
 
 
@@ -140,9 +140,9 @@ async def diff_diff(api: ApiClient, other: tuple[str, str], principal: str, *, a
     if as_json:
         print_json(body)
         return
-    for warning in (*body["clashes"], *body["unknown"], *body["warnings"]):
+    for warning in (*body["conflicts"], *body["unknownNames"], *body["warnings"]):
         print_progress(f"! {warning}")
-    lines = [*map(_diff_shift_line, body["shifts"]), *_server_lines(body)]
+    lines = [*map(_diff_shift_line, body["changes"]), *_server_lines(body)]
     print_text("\n".join(lines) if lines else "No tool would open or lock, and no server would start or stop.")
 
 
@@ -150,14 +150,14 @@ def _diff_shift_line(shift: dict[str, Any]) -> str:
     before, after = shift["before"], shift["after"]
     mark = "+" if after["verdict"] == "open" else "-" if before["verdict"] == "open" else "~"
     told = f"{before.get('status') or before['verdict']} → {after.get('status') or after['verdict']}"
-    reason = after.get("sentence") or f"no longer: {before.get('sentence', '')}"
+    reason = after.get("message") or f"no longer: {before.get('message', '')}"
     return f"{mark} {shift['id']}  {told}\n    {reason}"
 
 
 def _server_lines(body: dict[str, Any]) -> list[str]:
     return [
-        *(f"- {key}: the server and its tools would leave the board" for key in body["goneServers"]),
-        *(f"+ {key}: a new server; its tools are known once it runs" for key in body["newServers"]),
+        *(f"- {key}: the server and its tools would leave the board" for key in body["removedServers"]),
+        *(f"+ {key}: a new server; its tools are known once it runs" for key in body["addedServers"]),
         *(f"+ {key}: the server would start; its tools are known once it runs" for key in body["startedServers"]),
         *(f"~ {key}: the server would be started anew, and may list other tools" for key in body["changedServers"]),
     ]
@@ -192,12 +192,12 @@ async def settings(api: ApiClient, words: tuple[str, ...], origins: tuple[str, .
     print_text(table(("SETTING", "VALUE", "FROM"), rows))
     if len(found) == 1:
         (one,) = found
-        print_text(f"\n{one['description']}\nDefault: {_value_text(one['default'])}\n{one['why']}")
+        print_text(f"\n{one['description']}\nDefault: {_value_text(one['default'])}\n{one['changeHint']}")
     else:
-        places = body["places"]
+        places = body["locations"]
         print_text(f"\nconfig    {places['config']['path'] or 'none'} ({places['config']['origin']})")
         print_text(f"data dir  {places['dataDir']['path']} ({places['dataDir']['origin']})")
-        print_text(f"store     {body['storage']['url']}: {body['storage']['sentence']}")
+        print_text(f"store     {body['storage']['url']}: {body['storage']['message']}")
 
 
 def _matches(each: dict[str, Any], words: tuple[str, ...], origins: tuple[str, ...]) -> bool:
@@ -260,6 +260,6 @@ def _print_rows(rows: list[dict[str, Any]]) -> None:
     if not rows:
         print_text("Every row of the policy can be read.")
     for row in rows:
-        print_text(clean(f"{row['row']}\n  {row['why']}.\n  {row['effect']}\n  {row['fix']}"))
+        print_text(clean(f"{row['row']}\n  {row['reason']}.\n  {row['effect']}\n  {row['fix']}"))
         for also in row["alsoDeleted"]:
             print_text(clean(f"  Deleted with it: {also}"))

@@ -90,7 +90,7 @@ async def run(
             await _decide_ticket(api, ticket)
     again = _ResumeCommand([*([str(script), *args] if before else [])], view)
     ended = await _run_program(api, body)
-    while ended["ended"] == "confirmation_required" and not as_json:
+    while ended["outcome"] == "confirmation_required" and not as_json:
         if is_at_terminal():
             print_progress(
                 f"The program waits. If you leave, it goes on after a decision by: {again.command(ended['ticket'])}\n"
@@ -117,8 +117,8 @@ class _ResumeCommand:
 
     def with_resume_hint(self, ended: JsonBody) -> JsonBody:
         """With the options and words of this command line, which the gateway does not know."""
-        if isinstance(sentence := ended.get("sentence"), str):
-            return {**ended, "sentence": self._complete_command(sentence)}
+        if isinstance(sentence := ended.get("message"), str):
+            return {**ended, "message": self._complete_command(sentence)}
         for content in (ended.get("result") or {}).get("content") or ():
             if isinstance(content, dict) and _UNDECIDED_PREFIX.match(str(content.get("text"))):
                 content["text"] = self._complete_command(content["text"])
@@ -143,17 +143,17 @@ async def _run_program(api: ApiClient, body: dict[str, object]) -> JsonBody:
 
 
 def _print_call(line: JsonBody) -> None:
-    if line.get("words"):
-        print_progress(f"  … {one_line(str(line['words']))}")
+    if line.get("message"):
+        print_progress(f"  … {one_line(str(line['message']))}")
 
 
 def _print_end(ended: JsonBody, *, as_json: bool) -> int:
-    code = CALL_CODES.get(ended["ended"], Exit.REFUSED)
+    code = CALL_CODES.get(ended["outcome"], Exit.REFUSED)
     if as_json:
         print_json(ended)
         return code if "result" not in ended or code == Exit.OK else _exit_code(result_text(ended["result"]))
     if "result" not in ended:
-        fail(code, str(ended.get("sentence") or ended["ended"]))
+        fail(code, str(ended.get("message") or ended["outcome"]))
     said = ended["result"].get("structuredContent")
     if not isinstance(said, dict) or "stdout" not in said:
         # Of a ticket: nobody has decided yet, say, or it was for a call that stands alone.

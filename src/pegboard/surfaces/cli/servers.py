@@ -24,15 +24,15 @@ from pegboard.surfaces.cli.output import Exit, fail, one_line, print_json, print
 
 async def wait_until_settled(api: ApiClient, server: dict[str, Any]) -> dict[str, Any]:
     """The server as it is once it is up or down. Without a running gateway there is nothing to wait for."""
-    if not api.is_running or not server["on"]:
+    if not api.is_running or not server["active"]:
         return server
-    params = [("settle", str(SETTLE_TIMEOUT_S))]
+    params = [("wait", str(SETTLE_TIMEOUT_S))]
     return await call_api(api, "GET", f"/servers/{server['id']}", params=params, waiting=f"{server['id']} to start")
 
 
 def tool_count_text(server: dict[str, Any]) -> str:
     """How many of its tools can be called; how many are locked, and by what; how many are not on this board."""
-    tools, absent = server["tools"], server["absentTools"]
+    tools, absent = server["tools"], server["hiddenTools"]
     locked = [f"{count} {status}" for status, count in tools.items() if status != "callable"]
     return ", ".join([f"{tools['callable']} callable", *locked, *([f"{absent} not selected"] if absent else [])])
 
@@ -42,13 +42,13 @@ def state_sentence(server: dict[str, Any], api: ApiClient) -> str:
     if server["review"]:
         return f"\n{server['review']} Look at it: pegboard servers review {server['id']}"
     if not api.is_running:
-        return " It starts with the gateway: pegboard serve" if server["on"] else ""
+        return " It starts with the gateway: pegboard serve" if server["active"] else ""
     match server["health"]["state"]:
         case "up":
             why = f"\nThe board's selection leaves tools of it out: see selection: in {CONFIG_FILE_NAME}"
-            return f" It is up: {tool_count_text(server)}.{why if server['absentTools'] else ''}"
+            return f" It is up: {tool_count_text(server)}.{why if server['hiddenTools'] else ''}"
         case "down":
-            told = one_line(server["health"]["sentence"]).rstrip(".")
+            told = one_line(server["health"]["message"]).rstrip(".")
             return f"\nIt is down: {told}.{_logs_hint(server)}"
         case "needs_sign_in":
             return f"\nIt needs a sign-in: pegboard servers sign-in {server['id']}"
@@ -260,30 +260,30 @@ async def review(api: ApiClient, server: str, start: bool, *, as_json: bool) -> 
         print_json(body) if as_json else print_text(f"\nIt was not started. To see its tools: {_review_command(body)}")
         return
     # By what was shown: somebody may have put another program in its place meanwhile.
-    read = {"read": body["mark"]}
+    read = {"fingerprint": body["fingerprint"]}
     found = await call_api(api, "POST", f"/servers/{path}/review", body=read, waiting=f"{body['id']} to answer")
     if as_json:
         print_json(found)
     else:
         print_text(_tool_lines(found))
     if not found["answered"]:
-        fail(Exit.FAILED, f"{found['id']} did not come up: {found['health']['sentence']}", {"id": found["id"]})
+        fail(Exit.FAILED, f"{found['id']} did not come up: {found['health']['message']}", {"id": found["id"]})
 
 
 @click.command("release")
 @click.argument("server")
-@click.option("--read", help="What servers review ended with: if the server is another one by now, it stays in.")
+@click.option("--fingerprint", help="What servers review ended with: if the server is another one by now, it stays in.")
 @gateway_command()
-async def release(api: ApiClient, server: str, read: str | None, *, as_json: bool) -> None:
+async def release(api: ApiClient, server: str, fingerprint: str | None, *, as_json: bool) -> None:
     """Let a server out of quarantine. It is started, and every tool it lists waits for your approval.
 
     At a terminal you are shown what will run, and asked, unless you name what you read.
     """
     path = server_path(server)
-    if read is None and not as_json and sys.stdin.isatty():
-        read = await _ask_release(await call_api(api, "GET", f"/servers/{path}"))
-    said = None if read is None else {"read": read}
-    body = await wait_until_settled(api, await call_api(api, "POST", f"/servers/{path}/release", body=said))
+    if fingerprint is None and not as_json and sys.stdin.isatty():
+        fingerprint = await _ask_release(await call_api(api, "GET", f"/servers/{path}"))
+    reviewed = None if fingerprint is None else {"fingerprint": fingerprint}
+    body = await wait_until_settled(api, await call_api(api, "POST", f"/servers/{path}/release", body=reviewed))
     if as_json:
         print_json(body)
         return
@@ -301,7 +301,7 @@ async def _ask_release(body: dict[str, Any]) -> str | None:
             )
         if not await ask_yes_no("\nLet it out of quarantine and start it?"):
             fail(Exit.REFUSED, "not released; nothing was changed.")
-    return str(body["mark"])
+    return str(body["fingerprint"])
 
 
 def _describe_server(body: dict[str, Any]) -> str:
@@ -333,13 +333,14 @@ def _tool_lines(body: dict[str, Any]) -> str:
         lines += [f"  {tool['description']}"] if tool["description"] else []
         lines += [f"  {line}" for line in _parameter_lines(tool["parameters"])]
         lines += [f"  says of itself  {tool['annotations']}"] if tool["annotations"] else []
-        lines += [f"  {line}" for line in risk_lines(tool["notes"], tool["cautions"])]
-    for flaw in body["flaws"]:
-        lines.append(f"\nIt {one_line(flaw['sentence'])}")
+        lines += [f"  {line}" for line in risk_lines(tool["findings"], tool["cautions"])]
+    for flaw in body["problems"]:
+        lines.append(f"\nIt {one_line(flaw['message'])}")
     key = body["id"]
     if body["answered"]:
         lines.append(f"\nIt lists {len(body['tools'])} tools, and was stopped again.")
-        lines.append(f"Let it out, to approve them one by one:  pegboard servers release {key} --read {body['mark']}")
+        command = f"pegboard servers release {key} --fingerprint {body['fingerprint']}"
+        lines.append(f"Let it out, to approve them one by one:  {command}")
     lines.append(f"If you do not want it:  pegboard servers remove {key}")
     return "\n".join(lines)
 
@@ -377,7 +378,7 @@ async def sign_in(api: ApiClient, server: str, opens: bool, *, as_json: bool) ->
         # Nothing runs here that could be up: a gateway that runs later is signed in.
         print_json(state) if as_json else print_text(done)
         return
-    shown = await _wait_until_up(api, path, datetime.fromisoformat(state["last"]))
+    shown = await _wait_until_up(api, path, datetime.fromisoformat(state["lastAttemptAt"]))
     print_server_result(api, shown, done, {**state, "health": shown["health"]}, as_json=as_json)
 
 
@@ -389,7 +390,7 @@ async def sign_out(api: ApiClient, server: str, *, as_json: bool) -> None:
     path = server_path(server)
     before = await call_api(api, "GET", f"/servers/{path}/sign-in")
     body = await call_api(api, "DELETE", f"/servers/{path}/sign-in")
-    print_json(body) if as_json else print_text(f"{_sign_out_text(body, before['last'] is not None)}")
+    print_json(body) if as_json else print_text(f"{_sign_out_text(body, before['lastAttemptAt'] is not None)}")
 
 
 def _sign_out_text(body: dict[str, Any], known: bool) -> str:
@@ -419,10 +420,10 @@ async def _wait_for_sign_in(api: ApiClient, path: str, begun: dict[str, Any]) ->
     with anyio.move_on_after(SIGN_IN_TIMEOUT_S):
         while True:
             state = await call_api(api, "GET", f"/servers/{path}/sign-in")
-            if state["last"] not in (None, begun["last"]):
+            if state["lastAttemptAt"] not in (None, begun["lastAttemptAt"]):
                 return state
-            if state["trouble"] not in (None, begun["trouble"]):
-                fail(Exit.FAILED, str(state["trouble"]))
+            if state["error"] not in (None, begun["error"]):
+                fail(Exit.FAILED, str(state["error"]))
             await anyio.sleep(_POLL_INTERVAL_S)
     fail(Exit.FAILED, f"nobody signed in to {begun['id']} in time. Try again: pegboard servers sign-in {begun['id']}")
 
@@ -484,7 +485,7 @@ async def remove(api: ApiClient, server: str, *, as_json: bool) -> None:
 async def enable(api: ApiClient, server: str, *, as_json: bool) -> None:
     """Switch a server on."""
     body = await _switch_server(api, server, True, "")
-    if not body["on"]:
+    if not body["active"]:
         # Its own switch is on now, so what holds it back is above it.
         toolset = body["toolsetId"]
         print_progress(
@@ -541,7 +542,7 @@ def origin_text(origin: dict[str, Any]) -> str:
 
 
 async def _switch_server(api: ApiClient, server: str, on: bool, note: str) -> dict[str, Any]:
-    return await call_api(api, "POST", f"/servers/{server_path(server)}/switch", body={"on": on, "note": note})
+    return await call_api(api, "POST", f"/servers/{server_path(server)}/switch", body={"enabled": on, "note": note})
 
 
 def _problem_text(server: dict[str, Any]) -> str:
@@ -550,7 +551,7 @@ def _problem_text(server: dict[str, Any]) -> str:
     health = server["health"]
     match health["state"]:
         case "down" | "asleep":
-            return str(health["sentence"])
+            return str(health["message"])
         case "needs_sign_in":
             return f"pegboard servers sign-in {server['id']}"
         case _:
@@ -560,4 +561,4 @@ def _problem_text(server: dict[str, Any]) -> str:
 def _state_text(server: dict[str, Any], api: ApiClient) -> str:
     """Without a gateway nothing runs, so only the switch can be told."""
     state: str = server["health"]["state"]
-    return state if api.is_running else ("on" if server["on"] else "off")
+    return state if api.is_running else ("on" if server["active"] else "off")

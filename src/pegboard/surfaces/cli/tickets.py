@@ -103,7 +103,11 @@ async def _permission_text(api: ApiClient, ticket: dict[str, object]) -> str:
     params = [("tool", str(ticket["tool"])), ("principal", str(ticket["principal"]))]
     body = await call_api(api, "GET", "/tickets/consents", params=params)
     client = ticket["client"] if ticket["scope"] == "client" else None
-    given = [each for each in body["consents"] if (each["client"], each["whose"]) == (client, ticket["whose"])]
+    given = [
+        each
+        for each in body["consents"]
+        if (each["client"], each["credentialIdentity"]) == (client, ticket["credentialIdentity"])
+    ]
     if not given:
         return "Further calls run without confirmation. To see which: pegboard tickets consents"
     latest = max(given, key=lambda each: str(each["at"]))
@@ -143,7 +147,7 @@ async def _confirm_destructive(api: ApiClient, ticket: str) -> bool:
     """Whether the person at this terminal confirms a standing permission for a tool that claims to be destructive.
     Without a terminal the API says what is missing."""
     body = await call_api(api, "GET", ticket_path(ticket))
-    if not body["standing"]["destructive"] or body["state"] != "waiting" or not is_at_terminal():
+    if not body["consentTerms"]["destructive"] or body["state"] != "waiting" or not is_at_terminal():
         return False
     print_progress(
         f"! {one_line(body['tool'])} claims to be destructive, or has changed since this ticket was made.\n"
@@ -169,17 +173,6 @@ async def deny(api: ApiClient, ticket: str, note: str, *, as_json: bool) -> None
 @gateway_command(no_server)
 async def consents(api: ApiClient, *, as_json: bool) -> None:
     """Standing permissions: what runs without confirmation, for whom and until when."""
-    await _list_consents(api, as_json=as_json)
-
-
-@tickets.command("grants", hidden=True)
-@gateway_command(no_server)
-async def grants(api: ApiClient, *, as_json: bool) -> None:
-    """The former name of `pegboard tickets consents`."""
-    await _list_consents(api, as_json=as_json)
-
-
-async def _list_consents(api: ApiClient, *, as_json: bool) -> None:
     body = await call_api(api, "GET", "/tickets/consents")
     if as_json:
         print_json(body)
@@ -205,13 +198,15 @@ async def _list_consents(api: ApiClient, *, as_json: bool) -> None:
 
 def _client_text(consent: dict[str, Any]) -> str:
     client = "any" if consent["client"] is None else one_line(consent["client"])
-    return client if consent["whose"] is None else f"{client}, at {one_line(consent['whose'])}"
+    return (
+        client if consent["credentialIdentity"] is None else f"{client}, at {one_line(consent['credentialIdentity'])}"
+    )
 
 
 def _end_text(consent: dict[str, Any]) -> str:
     if consent["expired"]:
         return f"ended {_time_text(consent['expiresAt'])}"
-    if consent["fits"] is False:
+    if consent["current"] is False:
         return "ended: the tool changed"
     return "never" if consent["expiresAt"] is None else _time_text(consent["expiresAt"])
 
@@ -247,26 +242,25 @@ async def decide_at_terminal(api: ApiClient, ticket: str) -> bool:
 
 def describe_ticket(body: dict[str, Any], *, full: bool = False) -> str:
     lines = [
-        *([_hidden_arguments_notice(body, full=full)] if body["cut"] else []),
+        *([_hidden_arguments_notice(body, full=full)] if body["truncated"] else []),
         f"ticket {body['id']}: {body['state']}",
         f"  tool       {one_line(body['tool'])}",
         f"  caller     {one_line(_caller_text(body))}",
-        *([] if body.get("whose") is None else [f"  runs at    {one_line(body['whose'])}"]),
-        f"  asked      {_time_text(body['asked'])}",
+        *([] if body.get("credentialIdentity") is None else [f"  runs at    {one_line(body['credentialIdentity'])}"]),
+        f"  asked      {_time_text(body['requestedAt'])}",
     ]
     if body["state"] in ("waiting", "expired"):
         lines.append(f"  decide by  {_time_text(body['deadline'])}")
     if body["decidedBy"] is not None:
         scope = "" if body["scope"] is None else f", {body['scope']}"
         note = f" ({one_line(body['note'])})" if body["note"] else ""
-        lines.append(f"  decided    by {body['decidedBy']} at {_time_text(body['decided'])}{scope}{note}")
-    if body["begun"] is not None:
-        lines.append(
-            f"  used       {_time_text(body['begun'])}: {body['ended'] or 'its end is not known; it may have run'}"
-        )
+        lines.append(f"  decided    by {body['decidedBy']} at {_time_text(body['decidedAt'])}{scope}{note}")
+    if body["startedAt"] is not None:
+        outcome = body["outcome"] or "its end is not known; it may have run"
+        lines.append(f"  used       {_time_text(body['startedAt'])}: {outcome}")
     how = "without what looks like a secret" if body["redacted"] else describe_masking(len(body["masked"]))
     lines.append(f"\narguments, {how}:\n{escape_json(json.dumps(body['arguments'], indent=2, ensure_ascii=False))}")
-    lines += _filled_lines(body["filledIn"])
+    lines += _filled_lines(body["filledArguments"])
     if body["state"] == "waiting":
         if body["masked"]:
             places = ", ".join(map(one_line, body["masked"][:MAX_PLACES]))

@@ -74,39 +74,39 @@ async def why(
     if body["action"]["kind"] == "edit_file" and body.get("status"):
         # Agents get the same remedy, and so it names no place of this machine.
         print_text(f"  {body['action']['label']}: {one_line(str(body['action']['target']))}")
-    for each in body.get("more", ()):
+    for each in body.get("otherReasons", ()):
         print_text(f"  And then: {one_line(each)}")
     if body.get("detail"):
         print_text(f"  {one_line(body['detail'])}")
     print_text()
     for step in body["steps"]:
-        print_text(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {step['said']}")
-    others = body.get("others", ())
+        print_text(f"  {'✓' if step['passes'] else '✗'} {step['question']}  {step['answer']}")
+    others = body.get("otherCallers", ())
     for each in others[:_MAX_OTHERS]:
-        print_text(f"  ! Not for {each['principal']}: {each['sentence']}")
+        print_text(f"  ! Not for {each['principal']}: {each['message']}")
     if len(others) > _MAX_OTHERS:
         print_text("  ! Nor for others. For one of them: --as NAME")
     for entry in body["unknownNames"]:
         print_text(f"  ! {one_line(entry)}")
-    for told in body["naming"]:
+    for told in body["nameNotes"]:
         print_text(f"  ~ {told}")
     for field in body["overrides"]:
         said = (
             f"{field['field']} is {value_text(field['value'])}  {author_text(field['from'], field)} ({field['target']})"
         )
-        print_text(f"  {'~' if field['inForce'] else '-'} {said}{effect_text(field)}")
+        print_text(f"  {'~' if field['effective'] else '-'} {said}{effect_text(field)}")
 
 
 def verdict_line(body: dict[str, Any]) -> str:
     if body["verdict"] == "open":
         return f"open, as {body['wireName']}"
     status = f": {body['status']}" if body.get("status") else ""
-    return f"{body['verdict']}{status}. {body['sentence']}"
+    return f"{body['verdict']}{status}. {body['message']}"
 
 
-MARKS: Final = {"open": "●", "locked": "○", "absent": "·", "gone": "▨"}
+MARKS: Final = {"open": "●", "locked": "○", "hidden": "·", "missing": "▨"}
 _MAX_FLAWS: Final = 10
-_GONE_KEYS: Final = ("id", "name", "wireName", "toolsetId", "serverId", "verdict", "sentence", "remedy")
+_GONE_KEYS: Final = ("id", "name", "wireName", "toolsetId", "serverId", "verdict", "message", "remedy")
 """What is told of a tool that its provider does not offer any more."""
 CALL_CODES: Final = {
     "returned": Exit.OK,
@@ -141,7 +141,7 @@ async def list_tools(
     body = await call_api(api, "GET", "/tools", params=params)
     if has_board_filter(sieve):
         pegs = await fetch_cards(api, params, sieve)
-        gone = [{name: peg[name] for name in _GONE_KEYS} for peg in pegs.values() if peg["verdict"] == "gone"]
+        gone = [{name: peg[name] for name in _GONE_KEYS} for peg in pegs.values() if peg["verdict"] == "missing"]
         body["tools"] = [*(tool for tool in body["tools"] if tool["id"] in pegs), *gone]
     if only_open:
         body["tools"] = [tool for tool in body["tools"] if tool["verdict"] == "open"]
@@ -159,10 +159,10 @@ async def list_tools(
     print_text(table(("TOOL", "NAME FOR CLIENTS", "STATUS"), rows))
     count = sum(tool["verdict"] == "open" for tool in body["tools"])
     print_text(f"\n{count} of {len(rows)} can be called. For a reason: pegboard why TOOL")
-    for flaw in body["flaws"][:_MAX_FLAWS]:
-        print_progress(f"! {one_line(flaw['id'])} {one_line(flaw['sentence'])}")
-    if len(body["flaws"]) > _MAX_FLAWS:
-        print_progress(f"! and {len(body['flaws']) - _MAX_FLAWS:,} more: pegboard doctor")
+    for flaw in body["problems"][:_MAX_FLAWS]:
+        print_progress(f"! {one_line(flaw['id'])} {one_line(flaw['message'])}")
+    if len(body["problems"]) > _MAX_FLAWS:
+        print_progress(f"! and {len(body['problems']) - _MAX_FLAWS:,} more: pegboard doctor")
 
 
 @tools.command("show")
@@ -239,15 +239,15 @@ async def call(
     """Call a tool: ARGUMENTS is a JSON object, or - to read it from standard input."""
     body = {"tool": tool, "arguments": {**arguments, **pairs}, **view.body()}
     ended = await call_api(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
-    if ended["ended"] == "confirmation_required" and not as_json and await _offer_decision(api, ended["ticket"]):
+    if ended["outcome"] == "confirmation_required" and not as_json and await _offer_decision(api, ended["ticket"]):
         ended = await call_api(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
-    code = CALL_CODES.get(ended["ended"], Exit.REFUSED)
+    code = CALL_CODES.get(ended["outcome"], Exit.REFUSED)
     if as_json:
         print_json(ended)
     elif "result" not in ended:
         hint = " It may have run: check before you call again." if ended.get("mayHaveRun") else ""
         hint = f" For the reason: pegboard why {tool}" if code == Exit.NOT_FOUND else hint
-        told = ended.get("sentence", ended["ended"])
+        told = ended.get("message", ended["outcome"])
         fail(code, f"{told.rstrip('.')}.{hint}" if hint else told)
     else:
         print_text(result_text(ended["result"]))
@@ -285,9 +285,7 @@ async def disable(api: ApiClient, tool: str, note: str, *, as_json: bool) -> Non
 
 @tools.command("approve")
 @click.argument("tool")
-@click.option(
-    "--read", "fingerprint", help="The fingerprint you read in tools show; without it you are shown and asked."
-)
+@click.option("--fingerprint", help="The fingerprint you read in tools show; without it you are shown and asked.")
 @gateway_command(every_server)
 async def approve(api: ApiClient, tool: str, fingerprint: str | None, *, as_json: bool) -> None:
     """Approve a tool exactly as it is now. Any later change locks it again."""
@@ -305,7 +303,7 @@ async def _ask_approval(body: dict[str, Any], *, as_json: bool) -> str:
         fail(
             Exit.USAGE,
             f"an approval names what was read. See: pegboard tools show {body['id']}. "
-            f"Then: pegboard tools approve {body['id']} --read {fingerprint}",
+            f"Then: pegboard tools approve {body['id']} --fingerprint {fingerprint}",
         )
     print_text(describe_tool(body))
     if not await ask_yes_no("\nApprove it exactly so?"):
@@ -314,7 +312,7 @@ async def _ask_approval(body: dict[str, Any], *, as_json: bool) -> str:
 
 
 async def _switch_tool(api: ApiClient, tool: str, on: bool, note: str, *, as_json: bool) -> None:
-    body = await call_api(api, "POST", "/tools/switch", body={"tool": tool, "on": on, "note": note})
+    body = await call_api(api, "POST", "/tools/switch", body={"tool": tool, "enabled": on, "note": note})
     print_json(body) if as_json else print_text(_switch_outcome(body, on))
 
 
@@ -323,7 +321,7 @@ def _switch_outcome(body: dict[str, Any], on: bool) -> str:
     if not on:
         return f"{body['id']} is switched off."
     if body["verdict"] == "locked":
-        why = f"{body['status']}. {body['sentence']} {body['remedy']}"
+        why = f"{body['status']}. {body['message']} {body['remedy']}"
         return f"{body['id']} is switched on, and stays locked all the same: {why}"
     if body["switch"] is None:
         return f"{body['id']} is switched on."
@@ -404,22 +402,22 @@ def _sections(body: dict[str, Any]) -> list[str]:
 
 def _rank_text(tool: dict[str, Any]) -> str:
     """The words that made its rank, the best first, each with the fields that it is in."""
-    why = tool["why"]
-    words = [f"{each['word']} ({', '.join(each['fields'])})" for each in why.get("words", ())]
-    words += ["called by its name"] if why.get("exact_name") else []
-    words += [f"meaning {why['meaning']}"] if "meaning" in why else []
-    return f"{tool['name']} {why.get('score', '')}: {', '.join(words)}"
+    explanation = tool["explanation"]
+    words = [f"{each['word']} ({', '.join(each['fields'])})" for each in explanation.get("words", ())]
+    words += ["called by its name"] if explanation.get("exact_name") else []
+    words += [f"meaning {explanation['meaning']}"] if "meaning" in explanation else []
+    return f"{tool['name']} {explanation.get('score', '')}: {', '.join(words)}"
 
 
 def _omitted_lines(explained: dict[str, Any]) -> str:
-    words, left_out = explained["words"], explained["left_out"]
+    words, omitted = explained["words"], explained["omitted"]
     told = [f"Of {explained['searched']} tools {explained['matched']} match and {explained['shown']} are shown."]
-    if words["found_nowhere"]:
-        told.append(f"No tool has: {', '.join(words['found_nowhere'])}.")
-    if words["passed_over"]:
-        told.append(f"Passed over: {', '.join(words['passed_over'])}.")
-    if left_out["locked"]:
-        told.append(f"{left_out['locked']} that match are locked.")
+    if words["unmatched"]:
+        told.append(f"No tool has: {', '.join(words['unmatched'])}.")
+    if words["ignored"]:
+        told.append(f"Passed over: {', '.join(words['ignored'])}.")
+    if omitted["locked"]:
+        told.append(f"{omitted['locked']} that match are locked.")
     return " ".join(told)
 
 

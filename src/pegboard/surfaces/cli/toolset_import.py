@@ -66,7 +66,7 @@ async def import_toolset(
     nothing. Importing it again keeps your switches, approvals and overrides; new and changed tools wait for your
     approval.
     """
-    what: dict[str, Any] = {"path": _existing_path(source), "shown": str(source), "link": link}
+    what: dict[str, Any] = {"path": _existing_path(source), "displayPath": str(source), "link": link}
     said = [("allowDowngrade", "true")] if allow_downgrade else []
     what |= {"approve": "all"} if approve else {}
     if describe and not dry_run:
@@ -78,7 +78,7 @@ async def import_toolset(
             return
         if not as_json:
             _print_changes(looked)
-        if not looked["changes"]["any"]:
+        if not looked["changes"]["hasChanges"]:
             print_json(looked) if as_json else print_text("Nothing would change.")
             return
         if as_json or not sys.stdin.isatty():
@@ -86,17 +86,17 @@ async def import_toolset(
         if looked["downgrade"] and not allow_downgrade:
             fail(Exit.REFUSED, f"{looked['downgrade']} To go back to it, say so: --allow-downgrade")
         said.append(("digest", looked["digest"]))
-        if looked["unrun"]:
+        if looked["modulesNotRun"]:
             if not await ask_yes_no(f"\n{_run_question(looked)}"):
                 fail(Exit.REFUSED, "Nothing was changed, and nothing of it was run.")
-            before = looked["changes"]["lines"]
+            before = looked["changes"]["summary"]
             looked = await _request_import(api, [*said, *_DRY_RUN, *_DESCRIBE], what)
             print_text("Its tools are as its text has them.") if looked["changes"][
-                "lines"
+                "summary"
             ] == before else _print_changes(looked)
         if not await ask_yes_no(f"\nImport {looked['id']}?"):
             fail(Exit.REFUSED, "Nothing was changed.")
-        read = [tool for tool in looked["waits"] if not tool["alone"]]
+        read = [tool for tool in looked["newlyPending"] if not tool["needsOwnReview"]]
         if read and not approve and await ask_yes_no(f"Approve {_join_ids([tool['id'] for tool in read])} as shown?"):
             what["approve"] = [{"tool": tool["id"], "fingerprint": tool["fingerprint"]} for tool in read]
     elif dry_run:
@@ -112,15 +112,15 @@ async def import_toolset(
 
 def _print_preview(body: dict[str, Any]) -> None:
     _print_changes(body)
-    if body["unrun"]:
+    if body["modulesNotRun"]:
         told = "was not run, so its tools are told as its text has them. To run it: --describe"
-        print_progress(f"  … {_join_ids(body['unrun'])} {told}")
+        print_progress(f"  … {_join_ids(body['modulesNotRun'])} {told}")
 
 
 def _run_question(body: dict[str, Any]) -> str:
     packages = body["requirements"]
     first = f"Install {_join_ids(packages)} for it, and run" if packages else "Run"
-    return f"{first} {_join_ids(body['unrun'])} in a process of its own, to see what its tools are?"
+    return f"{first} {_join_ids(body['modulesNotRun'])} in a process of its own, to see what its tools are?"
 
 
 def _existing_path(source: Path) -> str:
@@ -130,22 +130,22 @@ def _existing_path(source: Path) -> str:
 
 
 def _print_result(api: ApiClient, body: dict[str, Any]) -> None:
-    print_text(f"{'Linked' if body['linked'] else 'Imported'} {body['id']} {body['version']}.".replace(" .", "."))
+    print_text(f"{'Linked' if body['linkedFolder'] else 'Imported'} {body['id']} {body['version']}.".replace(" .", "."))
     for secret in body["secrets"]:
         if not secret["set"]:
             name = secret["name"]
             print_progress(f"! It asks for the secret {name}: pegboard toolset secrets set {body['id']} {name}")
     if body["approved"]:
         print_text(f"Approved {_join_ids(body['approved'])}.")
-    alone = [tool["id"] for tool in body["waits"] if tool["alone"]]
+    alone = [tool["id"] for tool in body["newlyPending"] if tool["needsOwnReview"]]
     if alone:
         print_progress(
             f"! {_join_ids(alone)} must be read by itself before it is approved: pegboard approvals show {alone[0]}"
         )
-    if body["waits"]:
-        print_progress(f"! {_waiting_text([tool['id'] for tool in body['waits']])}: pegboard approvals list")
-    if body["pending"]:
-        print_progress(f"! {_waiting_text(body['pending'])}, as before: pegboard approvals list")
+    if body["newlyPending"]:
+        print_progress(f"! {_waiting_text([tool['id'] for tool in body['newlyPending']])}: pegboard approvals list")
+    if body["stillPending"]:
+        print_progress(f"! {_waiting_text(body['stillPending'])}, as before: pegboard approvals list")
     _print_closed(body, "not open")
     if not api.is_running:
         print_progress("  … it starts with the gateway: pegboard serve")
@@ -160,7 +160,7 @@ def _join_ids(ids: list[str]) -> str:
 
 
 def _print_changes(body: dict[str, Any]) -> None:
-    for line in body["changes"]["lines"]:
+    for line in body["changes"]["summary"]:
         print_text(line)
     for warning in body["warnings"]:
         print_progress(f"! {warning}")
@@ -175,11 +175,11 @@ def _print_changes(body: dict[str, Any]) -> None:
 
 def _print_closed(body: dict[str, Any], how: str) -> None:
     """What nobody could call, with why and what to do. What waits for approval is told apart."""
-    told = {tool["id"] for tool in body["waits"]} | {*body["pending"]}
+    told = {tool["id"] for tool in body["newlyPending"]} | {*body["stillPending"]}
     alike: dict[str, list[str]] = {}
-    for each in body["notOpen"]:
-        if each["id"] not in told or each["verdict"] == "absent":
-            why = f"({each.get('status') or each['verdict']}). {each['sentence']} {each['remedy']}"
+    for each in body["closedTools"]:
+        if each["id"] not in told or each["verdict"] == "hidden":
+            why = f"({each.get('status') or each['verdict']}). {each['message']} {each['remedy']}"
             alike.setdefault(why, []).append(each["id"])
     for why, ids in [*alike.items()][:_MAX_LISTED]:
         print_progress(f"! {_join_ids(ids)} {'is' if len(ids) == 1 else 'are'} {how} {why}")
@@ -210,7 +210,7 @@ async def _print_import_steps(api: ApiClient, name: str) -> None:
     while True:
         await anyio.sleep(_POLL_INTERVAL_S)
         step = (await api.request("GET", f"/toolsets/imports/{name}")).body
-        said = step.get("said", "")
+        said = step.get("message", "")
         if step.get("total"):
             if step["done"] >= counted + _APPROVAL_BATCH_SIZE or (said != last and step["done"] < step["total"]):
                 print_progress(f"  … {said}: {step['done']:,} of {step['total']:,}")

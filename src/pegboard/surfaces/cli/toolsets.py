@@ -101,7 +101,7 @@ _MARKS: Final = {"added": "+", "removed": "-", "in": "", "out": ""}
 @click.argument("toolset")
 @click.option("--include", multiple=True, help="A tool or a pattern such as read_*: in, whatever else takes it out.")
 @click.option("--exclude", multiple=True, help="A tool or a pattern such as delete_*: out.")
-@click.option("--nothing", is_flag=True, help="Include and exclude nothing any more.")
+@click.option("--clear", is_flag=True, help="Include and exclude nothing any more.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be added and removed.")
 @gateway_command(every_server)
 async def choice(
@@ -110,15 +110,15 @@ async def choice(
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     *,
-    nothing: bool,
+    clear: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
     """What is in TOOLSET: without options as it is; with them, exactly these are included and excluded from now on."""
-    if nothing and (include or exclude):
-        fail(Exit.USAGE, "--nothing goes with neither --include nor --exclude.")
+    if clear and (include or exclude):
+        fail(Exit.USAGE, "--clear goes with neither --include nor --exclude.")
     path, lists = f"/toolsets/{toolset_path(toolset)}/choice", {"includes": [*include], "excludes": [*exclude]}
-    if not (include or exclude or nothing):
+    if not (include or exclude or clear):
         body = await call_api(api, "GET", path)
     elif dry_run:
         body = await call_api(api, "POST", f"{path}/preview", body=lists)
@@ -133,8 +133,8 @@ async def choice(
 
 
 def _choice_lines(body: dict[str, Any]) -> list[str]:
-    lists = [*body["includes"], *body["excludes"], *body["standing"]]
-    rows = [("include" if e["includes"] else "exclude", e["target"], str(e["fits"]), e["whose"]) for e in lists]
+    lists = [*body["includes"], *body["excludes"], *body["declared"]]
+    rows = [("include" if e["includes"] else "exclude", e["target"], str(e["matchCount"]), e["author"]) for e in lists]
     lines = [table(("", "TARGET", "FITS", "WHOSE"), rows), ""] if rows else []
     lines.append(
         table(
@@ -144,7 +144,7 @@ def _choice_lines(body: dict[str, Any]) -> list[str]:
                     _MARKS[each["change"]],
                     each["id"],
                     "in" if each["change"] in ("in", "added") else "out",
-                    each["verdict"].get("sentence", ""),
+                    each["verdict"].get("message", ""),
                 )
                 for each in body["tools"]
             ],
@@ -190,7 +190,7 @@ async def export(
     where = str(folder or file)
     if as_json:
         names = [secret["name"] for secret in found["secrets"]]
-        replaced = {key: found[key] for key in ("dropped", "leftOut", "doubts")}
+        replaced = {key: found[key] for key in ("droppedParts", "omitted", "possibleSecrets")}
         print_json({"toolset": toolset, "path": where, "secrets": names, **replaced})
         return
     _print_left_out(found)
@@ -201,13 +201,13 @@ def _print_left_out(found: dict[str, Any]) -> None:
     """By names and places: what stood there is not shown."""
     for secret in found["secrets"]:
         print_progress(
-            f"! ${{{secret['name']}}} stands for what may be a secret at {one_line(', '.join(secret['at']))}"
+            f"! ${{{secret['name']}}} stands for what may be a secret at {one_line(', '.join(secret['locations']))}"
         )
-    for place in found["dropped"]:
+    for place in found["droppedParts"]:
         print_progress(f"! What looks like a secret and cannot be asked for is left out at {one_line(place)}")
-    for name in found["leftOut"]:
+    for name in found["omitted"]:
         print_progress(f"! {one_line(name)} is left out: files of this name usually hold secrets")
-    doubts = found["doubts"]
+    doubts = found["possibleSecrets"]
     if doubts:
         more = f" and {len(doubts) - 10:,} more" if len(doubts) > 10 else ""
         print_progress(
@@ -481,12 +481,12 @@ async def remove(api: ApiClient, toolset: str, yes: bool, keep_workspace: bool, 
 
 
 async def _switch_toolset(api: ApiClient, toolset: str, on: bool, note: str) -> dict[str, Any]:
-    return await call_api(api, "POST", f"/toolsets/{toolset_path(toolset)}/switch", body={"on": on, "note": note})
+    return await call_api(api, "POST", f"/toolsets/{toolset_path(toolset)}/switch", body={"enabled": on, "note": note})
 
 
 def _origin_text(body: Mapping[str, Any]) -> str:
-    if body["linked"]:
-        return f"linked to {body['linked']}"
+    if body["linkedFolder"]:
+        return f"linked to {body['linkedFolder']}"
     source = body["source"]
     return (
         origin_text(body["origin"])
@@ -506,7 +506,7 @@ def _import_text(body: Mapping[str, Any]) -> str:
     source, origin = body["source"], body["origin"]
     if source is None:
         return origin_text(origin)
-    linked = "linked to" if body["linked"] else "imported from"
+    linked = "linked to" if body["linkedFolder"] else "imported from"
     return (
         f"{linked} {_source_text(source, source['path'] or '')}, {source['at'][:16].replace('T', ' ')} by "
         f"{origin['by']}"
@@ -527,8 +527,8 @@ def _state_text(body: Mapping[str, Any], api: ApiClient) -> str:
 def _problem_text(body: Mapping[str, Any]) -> str:
     """What a person must look at: why it is not up, or why what it shows is not what its files say."""
     if body["health"]["state"] in ("down", "needs_sign_in"):
-        return one_line(body["health"]["sentence"])
-    return one_line("; ".join(flaw["sentence"] for flaw in body["flaws"]))
+        return one_line(body["health"]["message"])
+    return one_line("; ".join(flaw["message"] for flaw in body["problems"]))
 
 
 def _toolset_lines(body: Mapping[str, Any], api: ApiClient) -> list[str]:
@@ -547,7 +547,7 @@ def _toolset_lines(body: Mapping[str, Any], api: ApiClient) -> list[str]:
         lines += ["", table(("TOOL", "STATUS"), rows)]
     if body["servers"]:
         rows = [
-            (f"  {server['id']}", server["health"]["state"] if api.is_running else "on" if server["on"] else "off")
+            (f"  {server['id']}", server["health"]["state"] if api.is_running else "on" if server["active"] else "off")
             for server in body["servers"]
         ]
         lines += ["", table(("SERVER", "STATE"), rows)]

@@ -86,7 +86,7 @@ class RequestChecks:
         return HttpRejection(
             413,
             f"The body has more than {self.max_values} values, counting each list and object. Send less at once, send "
-            "what is large as one text, or have the operator raise gateway.most_values in pegboard.yaml.",
+            "what is large as one text, or have the operator raise gateway.max_values in pegboard.yaml.",
             INVALID_PARAMS,
         )
 
@@ -269,13 +269,13 @@ class TooManyValues:
     @property
     def why(self) -> str:
         what = "The request" if not self.method else f"The request {self.method[:60]!r}"
-        remedy = "Send less at once, send what is large as one text, or have the operator raise gateway.most_values"
+        remedy = "Send less at once, send what is large as one text, or have the operator raise gateway.max_values"
         return (
             f"{what} has more than {self.max_values} values, counting each list and object. {remedy} in pegboard.yaml."
         )
 
 
-def find_excess(body: bytes, most_values: int) -> InitializeTooLarge | TooManyValues | None:
+def find_excess(body: bytes, max_values: int) -> InitializeTooLarge | TooManyValues | None:
     """The first thing that is too much. For a large body beside the event loop, because it takes some milliseconds."""
     if len(body) <= SMALL_BODY_BYTES:
         return None
@@ -283,11 +283,11 @@ def find_excess(body: bytes, most_values: int) -> InitializeTooLarge | TooManyVa
         found = _decode_head(body)
     except _DECODE_ERRORS:
         # It is refused by a reader, which should not have to build all of it first.
-        return TooManyValues(None, "", most_values) if has_more_values_than(most_values, body) else None
+        return TooManyValues(None, "", max_values) if has_more_values_than(max_values, body) else None
     id = _decode_id(bytes(found.id))
     if found.method == "initialize" and len(bytes(found.params)) > MAX_INITIALIZE_BYTES:
         return InitializeTooLarge(id)
-    most = most_values if found.method == "tools/call" else max(most_values // _NON_CALL_DIVISOR, 1)
+    most = max_values if found.method == "tools/call" else max(max_values // _NON_CALL_DIVISOR, 1)
     return TooManyValues(id, found.method, most) if has_more_values_than(most, body) else None
 
 

@@ -201,7 +201,7 @@ def activity_routes(board: BoardState, audit: Audit) -> APIRouter:
             **activity_record(row),
             "timeline": [timeline_part(lap) for lap in timeline(row)],
             "children": [activity_record(each) for each in await child_records(audit, row)],
-            "resolvedNow": current_verdict_info(current_verdict(board, row), row.policy_version),
+            "currentVerdict": current_verdict_info(current_verdict(board, row), row.policy_version),
         }
 
     return routes
@@ -248,7 +248,7 @@ def activity_sum_routes(board: BoardState, clock: Clock, audit: Audit, tool_call
                 for place, sums in enumerate(summary.buckets)
             ],
             "total": call_sums_info(summary.total),
-            "saved": token_savings_info(compute_savings(counted, turns)),
+            "savings": token_savings_info(compute_savings(counted, turns)),
             "outcomeStates": {outcome: outcome_state(outcome) for outcome in summary.total.outcomes},
             "complete": summary.is_whole,
             "policyVersion": policy.version,

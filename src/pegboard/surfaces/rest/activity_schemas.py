@@ -20,13 +20,13 @@ class ActivityRecord(TypedDict):
     principal: str
     client: str | None
     name: str | None
-    about: str | None
+    subject: str | None
     outcome: str
     state: ToolState
     """What the outcome is from afar, as on the wall."""
-    said: str
+    message: str
     policyVersion: int | None
-    tookMs: float | None
+    durationMs: float | None
     argumentBytes: int | None
     resultBytes: int | None
     argumentTokens: int | None
@@ -41,14 +41,14 @@ class ActivityRecord(TypedDict):
 
 class TimelinePart(TypedDict):
     part: str
-    ms: float | None
-    said: str
+    durationMs: float | None
+    message: str
 
 
 class CurrentVerdictInfo(TypedDict):
     verdict: str
     status: str | None
-    sentence: str
+    message: str
     remedy: str
     policyVersion: int
     samePolicy: bool
@@ -57,7 +57,7 @@ class CurrentVerdictInfo(TypedDict):
 class ActivityRecordDetail(ActivityRecord):
     timeline: list[TimelinePart]
     children: list[ActivityRecord]
-    resolvedNow: CurrentVerdictInfo | None
+    currentVerdict: CurrentVerdictInfo | None
 
 
 class CallSumsInfo(TypedDict):
@@ -98,7 +98,7 @@ class ActivitySummaryResponse(TypedDict):
     bucketSeconds: float
     buckets: list[CallSumsBucketInfo]
     total: CallSumsInfo
-    saved: TokenSavingsInfo
+    savings: TokenSavingsInfo
     outcomeStates: dict[str, ToolState]
     complete: bool
     policyVersion: int
@@ -108,7 +108,7 @@ class LastErrorInfo(TypedDict):
     id: int
     at: str | None
     outcome: str
-    said: str
+    message: str
 
 
 class ActivityShareInfo(CallSumsInfo):
@@ -132,12 +132,12 @@ def activity_record(row: AuditRow) -> ActivityRecord:
         "principal": row.principal,
         "client": row.client or None,
         "name": row.name or None,
-        "about": row.tool,
+        "subject": row.tool,
         "outcome": row.outcome,
         "state": outcome_state(row.outcome),
-        "said": row.message,
+        "message": row.message,
         "policyVersion": row.policy_version,
-        "tookMs": _ms(row.duration_us) if is_call else None,
+        "durationMs": _ms(row.duration_us) if is_call else None,
         "argumentBytes": row.argument_bytes if is_call else None,
         "resultBytes": row.result_bytes if is_call else None,
         "argumentTokens": row.argument_tokens,
@@ -152,7 +152,7 @@ def activity_record(row: AuditRow) -> ActivityRecord:
 
 
 def timeline_part(lap: TimelineEntry) -> TimelinePart:
-    return {"part": lap.part, "ms": _ms(lap.microseconds), "said": lap.note}
+    return {"part": lap.part, "durationMs": _ms(lap.microseconds), "message": lap.note}
 
 
 def current_verdict_info(now: CurrentVerdict | None, then: int | None) -> CurrentVerdictInfo | None:
@@ -161,7 +161,7 @@ def current_verdict_info(now: CurrentVerdict | None, then: int | None) -> Curren
     return {
         "verdict": now.verdict,
         "status": now.status,
-        "sentence": now.sentence,
+        "message": now.sentence,
         "remedy": now.remedy,
         "policyVersion": now.policy_version,
         "samePolicy": now.policy_version == then,
@@ -209,7 +209,7 @@ def activity_share_info(share: ActivityShare) -> ActivityShareInfo:
         "lastAt": iso_time(share.last_at),
         "lastError": None
         if last is None
-        else {"id": last.number, "at": iso_time(last.at), "outcome": last.outcome, "said": last.message},
+        else {"id": last.number, "at": iso_time(last.at), "outcome": last.outcome, "message": last.message},
     }
 
 

@@ -21,7 +21,7 @@ from pegboard.core.model.selection import View
 from pegboard.core.review.review import pending_tools
 from pegboard.gateway.access.authentication import OperatorAuthentication
 from pegboard.gateway.access.tokens import TokenIndex
-from pegboard.gateway.doctor import clear_pins, diagnose, pending_ticket_findings, unfit_overrides
+from pegboard.gateway.doctor import IssueSeverity, clear_pins, diagnose, pending_ticket_findings, unfit_overrides
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.toolsets.installer import ToolsetInstaller
 from pegboard.gateway.trials import ServerTrials
@@ -141,8 +141,8 @@ class StatusResponse(TypedDict):
     starting: list[str]
     tools: int
     openTools: int
-    waitingApprovals: int
-    waitingTickets: int | None
+    pendingApprovals: int
+    pendingTickets: int | None
     """`null` where the store does not tell at once."""
     notices: list[NoticeInfo]
     droppedAuditRecords: int
@@ -150,9 +150,9 @@ class StatusResponse(TypedDict):
 
 class DoctorFindingInfo(TypedDict):
     subject: str
-    what: str
-    mend: str
-    grave: bool
+    message: str
+    fix: str
+    severity: IssueSeverity
 
 
 class DoctorResponse(TypedDict):
@@ -278,15 +278,15 @@ def build_api(
             ],
             "tools": len(board.catalogue.tools),
             "openTools": sum(1 for _ in board.resolution(View()).open_tools()),
-            "waitingApprovals": len(pending_tools(board.resolution(View()))),
-            "waitingTickets": tickets,
+            "pendingApprovals": len(pending_tools(board.resolution(View()))),
+            "pendingTickets": tickets,
             "notices": notice_infos(board.notices),
             "droppedAuditRecords": gateway.audit.dropped_count,
         }
 
     @app.get(f"{API_PREFIX}/doctor", tags=["board"], responses=PROBLEM_RESPONSES)
     async def run_doctor() -> DoctorResponse:
-        """What is wrong, and the command that mends it."""
+        """What is wrong, and the command that fixes it."""
         # A row that became unreadable changed no version of the policy, so nobody has loaded it since.
         await gateway.operator.catch_up()
         found = (
@@ -296,7 +296,11 @@ def build_api(
             *clear_pins(gateway.board),
             *await database_findings(gateway.databases),
         )
-        return {"findings": [{"subject": f.subject, "what": f.what, "mend": f.mend, "grave": f.grave} for f in found]}
+        return {
+            "findings": [
+                {"subject": f.subject, "message": f.message, "fix": f.fix, "severity": f.severity} for f in found
+            ]
+        }
 
     return app
 

@@ -49,9 +49,9 @@ from pegboard.surfaces.rest.review_schemas import (
     ApproveToolsResponse,
     ToolReviewResponse,
     block_info,
+    pending_server_infos,
     queued_tool_info,
     review_info,
-    waiting_server_infos,
 )
 from pegboard.surfaces.rest.schemas import ToolInfo, full_tool_info, tool_info
 from pegboard.surfaces.rest.servers import find_provider
@@ -157,8 +157,8 @@ def _approvals_response(
     page, following = paginate(found, lambda each: str(each.tool.id), limit, after)
     shape: ApprovalsResponse = {
         **following,
-        "waiting": [queued_tool_info(each, since.get(each.tool.id)) for each in page],
-        "servers": waiting_server_infos(found),
+        "pending": [queued_tool_info(each, since.get(each.tool.id)) for each in page],
+        "servers": pending_server_infos(found),
         "blocked": [block_info(*pair) for pair in blocks],
         "policyVersion": policy.version,
     }

@@ -227,7 +227,7 @@ def _missing_scope_problem(missing: frozenset[TokenScope], who: Identity) -> tup
         f"This needs the scope {lacks}, and your token has {', '.join(has) or 'none'}. "
         "Ask whoever runs this gateway for another token."
     )
-    return detail, {"missing": list(names), "scopes": list(has)}
+    return detail, {"missingScopes": list(names), "scopes": list(has)}
 
 
 # The visit of a browser: who is signed in, signing in, signing out.
@@ -243,7 +243,7 @@ class SessionResponse(TypedDict):
 class LoginLinkResponse(TypedDict):
     path: str
     """Relative to where the gateway listens."""
-    seconds: int
+    expiresInSeconds: int
     """How long it can be used."""
 
 
@@ -283,7 +283,7 @@ def session_routes(reception: OperatorAuthentication) -> APIRouter:
         make one for a token of their own could lead another person's browser into their session."""
         if not hmac.compare_digest(current_identity().digest, reception.tokens.startup_token_hash):
             raise ProblemError(HTTPStatus.FORBIDDEN, "Only the start-up token makes such an address. Run: pegboard ui")
-        return {"path": reception.login_path(), "seconds": int(LINK_SECONDS)}
+        return {"path": reception.login_path(), "expiresInSeconds": int(LINK_SECONDS)}
 
     @routes.delete("/session", status_code=HTTPStatus.NO_CONTENT)
     @allow_anonymous

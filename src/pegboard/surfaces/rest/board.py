@@ -64,16 +64,16 @@ class ToolCardInfo(TypedDict):
     serverId: str | None
     provider: ProviderKind
     state: ToolState
-    verdict: Literal["open", "locked", "absent", "gone"]
+    verdict: Literal["open", "locked", "hidden", "missing"]
     status: str | None
-    sentence: str | None
+    message: str | None
     remedy: str | None
-    more: list[str]
+    otherReasons: list[str]
     action: ActionInfo
     overridden: bool
     hints: ToolHintsInfo
     tokens: int
-    switchOn: bool
+    enabled: bool
     unlisted: bool
     """Open, and yet not listed as itself at /mcp: `presentation` says how clients reach it."""
 
@@ -81,9 +81,9 @@ class ToolCardInfo(TypedDict):
 class ToolCounts(TypedDict):
     open: int
     locked: int
-    wants: int
+    needs_action: int
     broken: int
-    gone: int
+    missing: int
     tokens: int
 
 
@@ -91,19 +91,19 @@ class BoardToolsetInfo(TypedDict):
     id: str
     title: str
     userMcp: bool
-    on: bool
+    enabled: bool
     health: HealthInfo
     counts: ToolCounts
 
 
 class BoardPresentationInfo(TypedDict):
-    sentence: str
-    ofTool: str
+    message: str
+    unlistedToolMessage: str
     """About a tool that is not listed."""
 
 
 class BoardResponse(TypedDict):
-    pegs: list[ToolCardInfo]
+    tools: list[ToolCardInfo]
     toolsets: list[BoardToolsetInfo]
     totals: ToolCounts
     presentation: BoardPresentationInfo | None
@@ -148,7 +148,7 @@ def _encode_page(hung: DashboardSnapshot, place: ToolId | None, limit: int) -> b
 def board_response(hung: DashboardSnapshot, place: ToolId | None, limit: int) -> BoardResponse:
     pegs, has_more = hung.dashboard.cards_after(place, limit)
     return {
-        "pegs": [tool_card_info(peg, hung) for peg in pegs],
+        "tools": [tool_card_info(peg, hung) for peg in pegs],
         "toolsets": _toolset_infos(hung),
         "totals": _tool_counts(hung.dashboard.totals),
         "presentation": board_presentation_info(hung),
@@ -159,7 +159,7 @@ def board_response(hung: DashboardSnapshot, place: ToolId | None, limit: int) ->
 
 def board_presentation_info(hung: DashboardSnapshot) -> BoardPresentationInfo | None:
     listing = hung.listing
-    return None if listing is None else {"sentence": listing.sentence, "ofTool": listing.unlisted_sentence}
+    return None if listing is None else {"message": listing.sentence, "unlistedToolMessage": listing.unlisted_sentence}
 
 
 def _parse_after(after: str | None) -> ToolId | None:
@@ -188,21 +188,21 @@ def tool_card_info(peg: ToolCard, hung: DashboardSnapshot) -> ToolCardInfo:
         "state": peg.state,
         "verdict": verdict,
         "status": status,
-        "sentence": said,
+        "message": said,
         "remedy": cure,
-        "more": more,
+        "otherReasons": more,
         "action": action_info(suggest_action(peg.verdict, policy)),
         "overridden": bool(appearance.origin),
         "hints": NO_HINTS if tool is None else hints_info(tool.spec),
         "tokens": peg.tokens,
-        "switchOn": is_switch_on(peg.verdict, policy),
+        "enabled": is_switch_on(peg.verdict, policy),
         "unlisted": peg.state is ToolState.OPEN and hung.listing is not None and hung.listing.leaves_out(id),
     }
 
 
 NO_HINTS: ToolHintsInfo = {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None}
 
-_VerdictTexts = tuple[Literal["open", "locked", "absent", "gone"], str | None, str | None, str | None, list[str]]
+_VerdictTexts = tuple[Literal["open", "locked", "hidden", "missing"], str | None, str | None, str | None, list[str]]
 
 
 def _verdict_texts(peg: ToolCard, hung: DashboardSnapshot) -> _VerdictTexts:
@@ -215,9 +215,9 @@ def _verdict_texts(peg: ToolCard, hung: DashboardSnapshot) -> _VerdictTexts:
             return "locked", locked.status.value, explain_reason(reason), cure, more
         case HiddenTool(_, removed) as absent:
             more = [*remaining_reasons(absent, hung.visibility, hung.catalogue)]
-            return "absent", None, explain_hidden(removed), hidden_remedy(removed, peg.id), more
+            return "hidden", None, explain_hidden(removed), hidden_remedy(removed, peg.id), more
         case MissingTool() as left:
-            return "gone", None, describe_missing(left), missing_remedy(left), []
+            return "missing", None, describe_missing(left), missing_remedy(left), []
 
 
 def _toolset_infos(hung: DashboardSnapshot) -> list[BoardToolsetInfo]:
@@ -235,7 +235,7 @@ def _toolset_infos(hung: DashboardSnapshot) -> list[BoardToolsetInfo]:
                 "id": id,
                 "title": _title(id, policy),
                 "userMcp": toolset is not None and toolset.user_mcp,
-                "on": on,
+                "enabled": on,
                 "health": health_info(
                     worst_health(healths(owned.get(id, []), hung.catalogue)) if on else ProviderOff()
                 ),
@@ -256,9 +256,9 @@ def _tool_counts(tally: BoardTotals) -> ToolCounts:
     return {
         "open": tally.states[ToolState.OPEN],
         "locked": tally.states[ToolState.LOCKED],
-        "wants": tally.states[ToolState.NEEDS_ACTION],
+        "needs_action": tally.states[ToolState.NEEDS_ACTION],
         "broken": tally.states[ToolState.BROKEN],
-        "gone": tally.states[ToolState.GONE],
+        "missing": tally.states[ToolState.MISSING],
         "tokens": tally.tokens,
     }
 
@@ -267,9 +267,9 @@ def _tool_counts(tally: BoardTotals) -> ToolCounts:
 
 
 class ToolCardResponse(TypedDict):
-    peg: ToolCardInfo
+    tool: ToolCardInfo
     presentation: BoardPresentationInfo | None
-    others: list[CallerWithoutInfo]
+    otherCallers: list[CallerWithoutInfo]
     """Of a tool that this caller gets: who does not; of more than twenty the first twenty-one."""
     policyVersion: int
 
@@ -277,8 +277,8 @@ class ToolCardResponse(TypedDict):
 def tool_card_routes(board: BoardState, dashboards: DashboardCache) -> APIRouter:
     routes = make_router("board")
 
-    @routes.get("/board/peg")
-    async def show_peg(asked: Annotated[ToolQuery, Query()]) -> ToolCardResponse:
+    @routes.get("/board/tool")
+    async def show_board_tool(asked: Annotated[ToolQuery, Query()]) -> ToolCardResponse:
         """One tool of the wall: its state, why it is so, and the one act that would open it."""
         view = asked.view()
         await board.resolve_off_loop(view)
@@ -290,9 +290,9 @@ def tool_card_routes(board: BoardState, dashboards: DashboardCache) -> APIRouter
             peg = hung.dashboard.card_of(find_tool(board, asked.tool, resolution))
         assert peg is not None, "every tool of the catalogue hangs on the wall"
         return {
-            "peg": tool_card_info(peg, hung),
+            "tool": tool_card_info(peg, hung),
             "presentation": board_presentation_info(hung),
-            "others": caller_without_infos(board, view, peg.id),
+            "otherCallers": caller_without_infos(board, view, peg.id),
             "policyVersion": hung.dashboard.policy_version,
         }
 
@@ -309,7 +309,7 @@ _DEMO_PATH = ("examples", "demo", "pegboard.yaml")
 class FirstRunStep(TypedDict):
     kind: Literal["import", "add", "demo"]
     title: str
-    sentence: str
+    description: str
     command: str
     done: bool
 
@@ -319,15 +319,15 @@ class FirstRunResponse(TypedDict):
 
     empty: bool
     demo: bool
-    called: bool
+    hasCalls: bool
     """Whether anything was called yet."""
     servers: int
     openTools: int
-    importable: int
+    importableServers: int
     """Servers in other clients' lists that are not on the board."""
     steps: list[FirstRunStep]
     endpoint: str | None
-    asks: bool
+    requiresTokens: bool
     """Whether it asks who calls, so that a client needs a token."""
     policyVersion: int
 
@@ -343,13 +343,13 @@ def first_run_routes(board: BoardState, audit: Audit, about: RuntimeInfo) -> API
         return {
             "empty": not policy.servers and not policy.toolsets,
             "demo": demo,
-            "called": await _has_calls(audit),
+            "hasCalls": await _has_calls(audit),
             "servers": len(policy.servers),
             "openTools": sum(1 for _ in board.resolution(View()).open_tools()),
-            "importable": importable,
+            "importableServers": importable,
             "steps": _steps(importable, has_servers=bool(policy.servers), demo=demo),
             "endpoint": about.endpoint,
-            "asks": policy.requires_tokens,
+            "requiresTokens": policy.requires_tokens,
             "policyVersion": policy.version,
         }
 
@@ -388,21 +388,21 @@ def _steps(importable: int, *, has_servers: bool, demo: bool) -> list[FirstRunSt
         {
             "kind": "import",
             "title": "Bring over the servers of another client",
-            "sentence": here,
+            "description": here,
             "command": "pegboard import",
             "done": has_servers and importable == 0 and not demo,
         },
         {
             "kind": "add",
             "title": "Add a server",
-            "sentence": "Paste an address, a command or a piece of JSON, and see what it brings before it is added.",
+            "description": "Paste an address, a command or a piece of JSON, and see what it brings before it is added.",
             "command": "pegboard servers add NAME -- COMMAND ARGS…",
             "done": has_servers,
         },
         {
             "kind": "demo",
             "title": "Try the demo",
-            "sentence": "A board with small servers of its own, to look at and to call.",
+            "description": "A board with small servers of its own, to look at and to call.",
             "command": "make run",
             "done": demo,
         },

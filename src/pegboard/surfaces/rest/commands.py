@@ -63,15 +63,15 @@ class DecisionInfo(TypedDict):
     by: str
     at: str | None
     kind: str
-    about: str | None
-    said: str
+    subject: str | None
+    message: str
     policyVersion: int
 
 
 class DecisionsSinceResponse(TypedDict):
     decisions: list[DecisionInfo]
-    """The latest first. A decision of this moment may be missing: ask again when the bell rings for activity."""
-    more: bool
+    """The latest first. The newest may be missing: query again after the event `changed` with the topic `activity`."""
+    hasMore: bool
     policyVersion: int
 
 
@@ -87,7 +87,7 @@ def decision_routes(board: BoardState, audit: Audit) -> APIRouter:
         told = [shape for row in rows if (shape := _decision_info(row, after)) is not None]
         return {
             "decisions": told[:MAX_DECISIONS],
-            "more": len(told) > MAX_DECISIONS,
+            "hasMore": len(told) > MAX_DECISIONS,
             "policyVersion": board.policy.version,
         }
 
@@ -103,7 +103,7 @@ def _decision_info(row: AuditRow, after: int) -> DecisionInfo | None:
         "by": row.principal,
         "at": iso_time(row.at),
         "kind": row.kind,
-        "about": row.tool,
-        "said": row.message,
+        "subject": row.tool,
+        "message": row.message,
         "policyVersion": version,
     }

@@ -38,7 +38,8 @@ class DatabaseInfo(TypedDict):
     dialect: str | None
     url: str
     """Without what is secret in it."""
-    on: bool
+    active: bool
+    """Whether it can be queried."""
     description: str
     allow: list[str]
     deny: list[str]
@@ -64,7 +65,7 @@ class DatabaseCheckInfo(TypedDict):
     id: str
     dialect: str | None
     served: bool
-    why: str | None
+    reason: str | None
     version: str | None
     role: str | None
     tables: int | None
@@ -173,7 +174,7 @@ async def database_findings(database_tools: DatabaseTools) -> tuple[BoardIssue, 
         for finding in each.findings:
             run = f"Run the statements of: pegboard db role {database.id}"
             fix = run if finding.statements else f"See {database.origin}"
-            found.append(BoardIssue(subject, f"Database {database.id}: {finding.message}", fix, grave=False))
+            found.append(BoardIssue(subject, f"Database {database.id}: {finding.message}", fix, severity="warning"))
     return tuple(found)
 
 
@@ -194,7 +195,7 @@ def _database_info(database: DatabaseSettings, is_on: bool) -> DatabaseInfo:
         "id": str(database.id),
         "dialect": None if dialect is None else dialect.value,
         "url": display_url(database.url),
-        "on": is_on,
+        "active": is_on,
         "description": database.description,
         "allow": [str(each) for each in database.access.allow],
         "deny": [str(each) for each in database.access.deny],
@@ -218,7 +219,7 @@ def _check_info(check: "SourceCheck") -> DatabaseCheckInfo:
         "id": str(check.source.database.id),
         "dialect": None if dialect is None else dialect.value,
         "served": check.problem is None,
-        "why": check.problem,
+        "reason": check.problem,
         "version": None if checked is None else checked.version or None,
         "role": None if checked is None else checked.role,
         "tables": None if schema is None else len(schema.tables),

@@ -19,11 +19,11 @@ MAX_LISTENERS: Final = 256
 _HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
 _STREAM_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     200: {
-        "description": "Server-sent events: `hello` at once, then `bell` with the noun that changed.",
+        "description": "Server-sent events: `hello` at once, then `changed` with the topic that changed.",
         "content": {
             "text/event-stream": {
                 "schema": {"type": "string"},
-                "example": 'event: hello\ndata: {"version":"0.1.0"}\n\nevent: bell\ndata: {"noun":"board"}\n\n',
+                "example": 'event: hello\ndata: {"version":"0.1.0"}\n\nevent: changed\ndata: {"topic":"board"}\n\n',
             }
         },
     }
@@ -35,29 +35,29 @@ def event_routes(change_notifier: ChangeNotifier) -> APIRouter:
 
     @routes.get("/events", response_class=StreamingResponse, responses=_STREAM_RESPONSES)
     async def follow_events() -> StreamingResponse:
-        """What changes, as server-sent events. A bell names one of board, servers, toolsets, approvals, tickets,
+        """What changes, as server-sent events. `topic` is one of board, servers, toolsets, approvals, tickets,
         activity, policy, settings, tokens and search, which is the saved queries, at most four times a second each;
         ask for what you show of it again. The stream ends when the gateway stops."""
-        bells = change_notifier
-        if bells.subscriber_count >= MAX_LISTENERS:
+        changes = change_notifier
+        if changes.subscriber_count >= MAX_LISTENERS:
             told = f"{MAX_LISTENERS} listen to events already, and no more may. Close a page, or try again later."
             raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, told)
-        return StreamingResponse(_stream_events(bells), media_type="text/event-stream", headers=_HEADERS)
+        return StreamingResponse(_stream_events(changes), media_type="text/event-stream", headers=_HEADERS)
 
     return routes
 
 
-async def _stream_events(bells: ChangeNotifier) -> AsyncGenerator[bytes, None]:
-    with bells.subscribe() as hearing:
+async def _stream_events(changes: ChangeNotifier) -> AsyncGenerator[bytes, None]:
+    with changes.subscribe() as subscription:
         yield b"retry: 1000\n" + _encode_event(b"hello", {"version": __version__})
-        while not hearing.is_over:
-            rung = None
+        while not subscription.is_over:
+            topics = None
             with anyio.move_on_after(HEARTBEAT_S):
-                rung = await hearing.wait()
-            if rung is None:
+                topics = await subscription.wait()
+            if topics is None:
                 yield b": nothing new\n\n"
-            elif rung:
-                yield b"".join(_encode_event(b"bell", {"noun": noun.value}) for noun in rung)
+            elif topics:
+                yield b"".join(_encode_event(b"changed", {"topic": topic.value}) for topic in topics)
                 await anyio.sleep(BURST_PAUSE_S)
 
 

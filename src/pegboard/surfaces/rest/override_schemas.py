@@ -27,10 +27,10 @@ OverrideFieldInfo = TypedDict("OverrideFieldInfo", {"field": str, "value": objec
 """What is said of one field, and where or by whom. A pinned value is masked."""
 
 
-class MisfitInfo(TypedDict):
+class OverrideMismatchInfo(TypedDict):
     tool: str | None
     field: str | None
-    what: str
+    message: str
 
 
 class OverrideInfo(TypedDict):
@@ -40,30 +40,30 @@ class OverrideInfo(TypedDict):
     declared: bool
     manifest: NotRequired[Literal[True]]
     fields: list[OverrideFieldInfo]
-    misfits: list[MisfitInfo]
+    mismatches: list[OverrideMismatchInfo]
 
 
-class AppearanceFieldInfo(OverrideFieldInfo):
+class EffectiveFieldInfo(OverrideFieldInfo):
     """One field as it holds in the end."""
 
     toolset: str
     target: str
     declared: bool
     manifest: NotRequired[Literal[True]]
-    inForce: bool
+    effective: bool
     effect: str | None
 
 
-class IdleFieldInfo(TypedDict):
+class IneffectiveFieldInfo(TypedDict):
     tool: str
     field: str
-    why: str
+    reason: str
 
 
 class RendererInfo(TypedDict):
     name: str
     aliases: list[str]
-    what: str
+    description: str
     standalone: bool
     configSchema: FreeObject
 
@@ -74,7 +74,7 @@ class RenderedInfo(TypedDict):
     standalone: bool
     missing: list[str]
     refused: Mapping[str, str]
-    cut: bool
+    truncated: bool
 
 
 class OverridesResponse(PageResponse):
@@ -84,13 +84,13 @@ class OverridesResponse(PageResponse):
 
 class ToolOverridesResponse(TypedDict):
     id: str
-    fields: list[AppearanceFieldInfo]
-    misfits: list[MisfitInfo]
+    fields: list[EffectiveFieldInfo]
+    mismatches: list[OverrideMismatchInfo]
     inputSchema: FreeObject
 
 
 class OverrideEditResponse(OverrideInfo):
-    withoutEffect: list[IdleFieldInfo]
+    withoutEffect: list[IneffectiveFieldInfo]
     policyVersion: int
 
 
@@ -110,34 +110,34 @@ def override_info(row: Override, found: Sequence[OverrideMisfit]) -> OverrideInf
         "kind": "tool" if isinstance(row.target, ToolId) else "pattern",
         "declared": row.is_declared,
         "fields": [_field_info(name, value, origin) for name, value, origin in _override_fields(row)],
-        "misfits": [misfit_info(misfit) for misfit in misfits_of_override(found, row)],
+        "mismatches": [override_mismatch_info(misfit) for misfit in misfits_of_override(found, row)],
     }
     if row.from_manifest:
         shape["manifest"] = True
     return shape
 
 
-def misfit_info(misfit: OverrideMisfit) -> MisfitInfo:
-    return {"tool": None if misfit.tool is None else str(misfit.tool), "field": misfit.field, "what": misfit.problem}
+def override_mismatch_info(misfit: OverrideMisfit) -> OverrideMismatchInfo:
+    return {"tool": None if misfit.tool is None else str(misfit.tool), "field": misfit.field, "message": misfit.problem}
 
 
-def appearance_field_infos(look: EffectiveOverride, effects: Mapping[str, OverrideEffect]) -> list[AppearanceFieldInfo]:
+def effective_field_infos(look: EffectiveOverride, effects: Mapping[str, OverrideEffect]) -> list[EffectiveFieldInfo]:
     """What holds for one tool in the end, which override said so, and what comes of it where that is not plain."""
-    told: list[AppearanceFieldInfo] = []
+    told: list[EffectiveFieldInfo] = []
     for place, row in look.origin.items():
         origin, value = (
             row.origin(place.rpartition(".")[0] if place.startswith("arguments.") else place),
-            _appearance_value(look, place),
+            _effective_value(look, place),
         )
         effect = effects.get(place, _NO_EFFECT)
-        shape: AppearanceFieldInfo = {
+        shape: EffectiveFieldInfo = {
             "field": place,
             "value": value,
             "from": None if origin is None else origin_info(origin),
             "toolset": row.toolset,
             "target": str(row.target),
             "declared": row.is_declared,
-            "inForce": effect.is_effective,
+            "effective": effect.is_effective,
             "effect": effect.text or None,
         }
         if row.from_manifest:
@@ -146,15 +146,15 @@ def appearance_field_infos(look: EffectiveOverride, effects: Mapping[str, Overri
     return told
 
 
-def idle_field_info(idle: IneffectiveField) -> IdleFieldInfo:
-    return {"tool": str(idle.tool), "field": idle.field, "why": idle.why}
+def ineffective_field_info(idle: IneffectiveField) -> IneffectiveFieldInfo:
+    return {"tool": str(idle.tool), "field": idle.field, "reason": idle.why}
 
 
 def renderer_info(renderer: Renderer) -> RendererInfo:
     return {
         "name": renderer.name,
         "aliases": list(renderer.aliases),
-        "what": renderer.description,
+        "description": renderer.description,
         "standalone": renderer.standalone,
         "configSchema": renderer.schema(),
     }
@@ -167,7 +167,7 @@ def rendered_info(rendered: RenderedCall) -> RenderedInfo:
         "standalone": rendered.standalone,
         "missing": list(rendered.missing_references),
         "refused": dict(rendered.refused_keys),
-        "cut": rendered.is_cut,
+        "truncated": rendered.is_cut,
     }
 
 
@@ -184,7 +184,7 @@ def _override_fields(row: Override) -> Iterator[tuple[str, Json, Origin | None]]
             yield f"arguments.{name}.{aspect}", _argument_aspect(argument, aspect), row.origin(f"arguments.{name}")
 
 
-def _appearance_value(look: EffectiveOverride, place: str) -> Json:
+def _effective_value(look: EffectiveOverride, place: str) -> Json:
     if not place.startswith("arguments."):
         value: Json = getattr(look, place)
         return value

@@ -35,17 +35,17 @@ from pegboard.ports.providers import Clock
 from pegboard.surfaces.rest.auth import decision_author, refuse_references, requires_scopes
 from pegboard.surfaces.rest.commands import IfMatchVersion, run_command
 from pegboard.surfaces.rest.override_schemas import (
-    IdleFieldInfo,
-    MisfitInfo,
+    IneffectiveFieldInfo,
     OverrideEditResponse,
+    OverrideMismatchInfo,
     OverridesResponse,
     RenderCallResponse,
     RenderersResponse,
     ToolOverridesResponse,
-    appearance_field_infos,
-    idle_field_info,
-    misfit_info,
+    effective_field_infos,
+    ineffective_field_info,
     override_info,
+    override_mismatch_info,
     render_tool_call,
     rendered_info,
     renderer_info,
@@ -158,8 +158,8 @@ def override_routes(
         found = [misfit for misfit in all_misfits(board) if misfit.tool == id]
         return {
             "id": str(id),
-            "fields": appearance_field_infos(board.policy.overrides.for_tool(id), override_effects(tool, board.policy)),
-            "misfits": [misfit_info(misfit) for misfit in found],
+            "fields": effective_field_infos(board.policy.overrides.for_tool(id), override_effects(tool, board.policy)),
+            "mismatches": [override_mismatch_info(misfit) for misfit in found],
             "inputSchema": dict((tool if shape is None else shape.tool).spec.input_schema),
         }
 
@@ -173,7 +173,7 @@ def override_routes(
         await run_command(operator, command, if_match)
         found = all_misfits(board)
         now = stored_override(board.policy, said) or Override(said.toolset, said.target)
-        vain = [idle_field_info(each) for each in ineffective_fields(now, said, board.catalogue, board.policy)]
+        vain = [ineffective_field_info(each) for each in ineffective_fields(now, said, board.catalogue, board.policy)]
         return {**override_info(now, found), "withoutEffect": vain, "policyVersion": board.policy.version}
 
     @routes.get("/renderers")
@@ -295,8 +295,8 @@ class OverridePreviewResponse(TypedDict):
     target: str | None
     tools: list[OverridePreviewTool]
     affected: int
-    misfits: list[MisfitInfo]
-    withoutEffect: list[IdleFieldInfo]
+    mismatches: list[OverrideMismatchInfo]
+    withoutEffect: list[IneffectiveFieldInfo]
     problems: list[str]
     policyVersion: int
 
@@ -315,7 +315,7 @@ def override_preview_routes(board: BoardState, clock: Clock, value_checker: Argu
             "target": body.target,
             "tools": [],
             "affected": 0,
-            "misfits": [],
+            "mismatches": [],
             "withoutEffect": [],
             "problems": [],
             "policyVersion": policy.version,
@@ -348,12 +348,13 @@ def override_preview_routes(board: BoardState, clock: Clock, value_checker: Argu
             "target": str(said.target),
             "tools": [_preview_tool(change) for change in islice(found, MAX_TOOLS)],
             "affected": len(found),
-            "misfits": [
-                {**misfit_info(misfit)}
+            "mismatches": [
+                {**override_mismatch_info(misfit)}
                 for misfit in misfits_of_override([*override_misfits(catalogue, after)], row)[:MAX_TOOLS]
             ],
             "withoutEffect": [
-                {**idle_field_info(each)} for each in islice(ineffective_fields(row, said, catalogue, after), MAX_TOOLS)
+                {**ineffective_field_info(each)}
+                for each in islice(ineffective_fields(row, said, catalogue, after), MAX_TOOLS)
             ],
             "problems": wrong,
         }

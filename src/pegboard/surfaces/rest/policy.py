@@ -47,20 +47,20 @@ from pegboard.surfaces.rest.schemas import VerdictInfo, verdict_info
 # The route that holds another configuration against the one that is loaded.
 
 
-class VerdictShiftInfo(TypedDict):
+class VerdictChangeInfo(TypedDict):
     id: str
     before: VerdictInfo
     after: VerdictInfo
 
 
 class ConfigDiffResponse(TypedDict):
-    shifts: list[VerdictShiftInfo]
-    goneServers: list[str]
-    newServers: list[str]
+    changes: list[VerdictChangeInfo]
+    removedServers: list[str]
+    addedServers: list[str]
     startedServers: list[str]
     changedServers: list[str]
-    clashes: list[str]
-    unknown: list[str]
+    conflicts: list[str]
+    unknownNames: list[str]
     warnings: list[str]
 
 
@@ -81,13 +81,13 @@ def diff_routes(board: BoardState, value_checker: ArgumentValueChecker) -> APIRo
         found = what_if(board.catalogue, before, after, view)
         unknown = resolve(board.catalogue, after, view).unknown_in_selection
         return {
-            "shifts": [verdict_shift_info(shift) for shift in found.changes if shift.is_relevant],
-            "goneServers": [str(key) for key in found.removed_servers],
-            "newServers": [str(key) for key in found.new_servers],
+            "changes": [verdict_change_info(shift) for shift in found.changes if shift.is_relevant],
+            "removedServers": [str(key) for key in found.removed_servers],
+            "addedServers": [str(key) for key in found.new_servers],
             "startedServers": _servers_to_start(board, before, after, found.new_servers),
             "changedServers": _changed_servers(before, after),
-            "clashes": [str(clash) for clash in id_clashes(other.declared, board.policy.decisions)],
-            "unknown": [f"selection: {name}" for name in unknown],
+            "conflicts": [str(clash) for clash in id_clashes(other.declared, board.policy.decisions)],
+            "unknownNames": [f"selection: {name}" for name in unknown],
             "warnings": [
                 str(problem) for problem in other.all_warnings.applicable(after.toolsets, after.callers, after.servers)
             ],
@@ -96,7 +96,7 @@ def diff_routes(board: BoardState, value_checker: ArgumentValueChecker) -> APIRo
     return routes
 
 
-def verdict_shift_info(shift: VerdictChange) -> VerdictShiftInfo:
+def verdict_change_info(shift: VerdictChange) -> VerdictChangeInfo:
     return {"id": str(shift.tool), "before": verdict_info(shift.before), "after": verdict_info(shift.after)}
 
 
@@ -118,7 +118,7 @@ def _changed_servers(before: Policy, after: Policy) -> list[str]:
 
 
 MAX_CALLERS = 50
-MAX_SHIFTS = 2_000
+MAX_CHANGES = 2_000
 _FILE_NAME = "pegboard-policy.json"
 _FILE_TYPE = "application/octet-stream"
 _FILE_RESPONSES: dict[int | str, dict[str, Any]] = {
@@ -126,18 +126,18 @@ _FILE_RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-class SecretPlaceInfo(TypedDict):
+class SecretLocationsInfo(TypedDict):
     """A variable that stands where a value was that may be secret. Set it where the policy is imported."""
 
     name: str
-    at: list[str]
+    locations: list[str]
 
 
 class PolicyExportResponse(TypedDict):
     name: str
     text: str
-    secrets: list[SecretPlaceInfo]
-    leftBehind: list[str]
+    secrets: list[SecretLocationsInfo]
+    omitted: list[str]
     policyVersion: int
 
 
@@ -150,19 +150,19 @@ class PolicyChangeInfo(TypedDict):
     changed: list[str]
 
 
-class CallerShiftsInfo(TypedDict):
+class CallerChangesInfo(TypedDict):
     principal: str
-    shifts: list[VerdictShiftInfo]
-    more: int
+    changes: list[VerdictChangeInfo]
+    omitted: int
     """Shifts beyond those that are told."""
 
 
 class PolicyDiffResponse(TypedDict):
     changes: list[PolicyChangeInfo]
-    callers: list[CallerShiftsInfo]
-    newServers: list[str]
-    goneServers: list[str]
-    leftOut: list[str]
+    callers: list[CallerChangesInfo]
+    addedServers: list[str]
+    removedServers: list[str]
+    omitted: list[str]
     """Decisions about what is not on this board: they are not kept."""
     imported: bool
     policyVersion: int
@@ -208,8 +208,8 @@ def policy_routes(
         return {
             "name": _FILE_NAME,
             "text": written.text,
-            "secrets": [{"name": name, "at": list(places)} for name, places in written.secrets.items()],
-            "leftBehind": [
+            "secrets": [{"name": name, "locations": list(places)} for name, places in written.secrets.items()],
+            "omitted": [
                 f"Toolset {id!r} has files, and is exported by itself: pegboard toolset export {id}"
                 for id in policy.decisions.files
             ],
@@ -246,7 +246,7 @@ def policy_routes(
 
 def _policy_diff(catalogue: Catalogue, before: Policy, after: Policy, said: PolicyExport) -> PolicyDiffResponse:
     """Not for the event loop: every tool is judged twice for every caller."""
-    callers = [_caller_shifts(catalogue, before, after, who) for who in _all_callers(before, after)]
+    callers = [_caller_changes(catalogue, before, after, who) for who in _all_callers(before, after)]
     whole = what_if(catalogue, before, after, View())
     return {
         "changes": [
@@ -254,9 +254,9 @@ def _policy_diff(catalogue: Catalogue, before: Policy, after: Policy, said: Poli
             for each in decision_differences(policy_export(before.decisions), policy_export(after.decisions))
         ],
         "callers": callers,
-        "newServers": [str(key) for key in whole.new_servers],
-        "goneServers": [str(key) for key in whole.removed_servers],
-        "leftOut": [*describe_left_out(before, said)],
+        "addedServers": [str(key) for key in whole.new_servers],
+        "removedServers": [str(key) for key in whole.removed_servers],
+        "omitted": [*describe_left_out(before, said)],
         "imported": False,
         "policyVersion": before.version,
     }
@@ -267,12 +267,12 @@ def _all_callers(before: Policy, after: Policy) -> list[PrincipalId]:
     return [LOCAL_PRINCIPAL, *sorted(named - {LOCAL_PRINCIPAL})[: MAX_CALLERS - 1]]
 
 
-def _caller_shifts(catalogue: Catalogue, before: Policy, after: Policy, who: PrincipalId) -> CallerShiftsInfo:
+def _caller_changes(catalogue: Catalogue, before: Policy, after: Policy, who: PrincipalId) -> CallerChangesInfo:
     shifts = [shift for shift in what_if(catalogue, before, after, View(who)).changes if shift.is_relevant]
     return {
         "principal": who,
-        "shifts": [verdict_shift_info(shift) for shift in shifts[:MAX_SHIFTS]],
-        "more": max(0, len(shifts) - MAX_SHIFTS),
+        "changes": [verdict_change_info(shift) for shift in shifts[:MAX_CHANGES]],
+        "omitted": max(0, len(shifts) - MAX_CHANGES),
     }
 
 
@@ -295,7 +295,7 @@ class UnreadableRowInfo(TypedDict):
     """By which the row is deleted; the same for as long as its key is."""
     table: str
     row: str
-    why: str
+    reason: str
     effect: str
     fix: str
     alsoDeleted: list[str]
@@ -347,7 +347,7 @@ def _row_info(row: UnreadableRow) -> UnreadableRowInfo:
         "id": row.row.id,
         "table": row.row.table,
         "row": str(row.row),
-        "why": row.why,
+        "reason": row.why,
         "effect": describe_effect(row),
         "fix": repair_command(row),
         "alsoDeleted": [str(orphan) for orphan in row.orphans],

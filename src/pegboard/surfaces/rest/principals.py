@@ -45,11 +45,11 @@ class PrincipalInfo(TypedDict):
     tokens: int
     toolsets: list[str] | None
     """What it may use; null for everything on the board."""
-    limitFrom: str | None
+    grantSource: str | None
     """file, or store: who set that limit; nobody, where callers have names and this is none of them."""
     interactive: bool
     """Whether answers of its clients confirm calls."""
-    interactiveSet: bool | None
+    interactiveSetting: bool | None
     """What was set for it; null where interactive is the default."""
     confirmation: str | None
     """in_client or ticket, where one is set for this principal."""
@@ -57,7 +57,7 @@ class PrincipalInfo(TypedDict):
 
 class PrincipalsResponse(TypedDict):
     principals: list[PrincipalInfo]
-    asks: bool
+    requiresTokens: bool
     """Whether /mcp and /v1 ask who calls."""
     policyVersion: int
     next: str | None
@@ -89,7 +89,7 @@ class PrincipalResponse(TypedDict):
 
 class PrincipalRemovedResponse(TypedDict):
     removed: str
-    asks: bool
+    requiresTokens: bool
     policyVersion: int
 
 
@@ -105,7 +105,7 @@ def principal_routes(board: BoardState, clock: Clock, operator: Operator) -> API
         names = [name for name in known_principals(policy) if after is None or name > after]
         return {
             "principals": [_principal_info(board, clock, name) for name in names[:limit]],
-            "asks": policy.requires_tokens,
+            "requiresTokens": policy.requires_tokens,
             "policyVersion": policy.version,
             "next": names[limit - 1] if limit < len(names) else None,
         }
@@ -146,7 +146,7 @@ def principal_routes(board: BoardState, clock: Clock, operator: Operator) -> API
         principal = _find_principal(board.policy, id)
         await run_command(operator, RemovePrincipal(principal, reopen), if_match)
         policy = board.policy
-        return {"removed": principal, "asks": policy.requires_tokens, "policyVersion": policy.version}
+        return {"removed": principal, "requiresTokens": policy.requires_tokens, "policyVersion": policy.version}
 
     return routes
 
@@ -178,9 +178,9 @@ def _principal_info(board: BoardState, clock: Clock, id: PrincipalId) -> Princip
         "scopes": [scope.value for scope in sort_scopes(TokenScope if id == LOCAL_PRINCIPAL else scopes)],
         "tokens": len(tokens) + (len(declared.hashes) if declared else 0),
         "toolsets": None if limit is None else sorted(limit.toolsets),
-        "limitFrom": None if limit is None else limit.by,
+        "grantSource": None if limit is None else limit.by,
         "interactive": policy.interactive_mark(id).is_marked,
-        "interactiveSet": own.interactive,
+        "interactiveSetting": own.interactive,
         "confirmation": None if own.mode is None else own.mode.value,
     }
 
@@ -203,8 +203,8 @@ class TokenInfo(TypedDict):
     scopes: list[str]
     state: str
     """active, expired, revoked; or overruled, when the file declares its principal."""
-    madeBy: str
-    madeAt: str
+    createdBy: str
+    createdAt: str
     expiresAt: str | None
     lastUsedAt: str | None
     revokedBy: str | None
@@ -220,7 +220,7 @@ class TokensResponse(TypedDict):
 class TokenCreatedResponse(TypedDict):
     token: str
     """The token itself. It is told here and nowhere again."""
-    made: TokenInfo
+    created: TokenInfo
     notice: str | None
     """What else changed by it, if something did."""
     policyVersion: int
@@ -298,7 +298,7 @@ def token_routes(board: BoardState, clock: Clock, operator: Operator, uses: Usag
         policy = board.policy
         return {
             "token": text,
-            "made": await describe_token(policy.decisions.tokens[command.id]),
+            "created": await describe_token(policy.decisions.tokens[command.id]),
             "notice": TOKEN_REQUIRED_NOTICE if closes else None,
             "policyVersion": policy.version,
         }
@@ -337,8 +337,8 @@ def _token_info(token: ApiToken, policy: Policy, now: datetime, used: Mapping[st
         "prefix": token.prefix,
         "scopes": [scope.value for scope in sort_scopes(token.scopes)],
         "state": state,
-        "madeBy": token.by,
-        "madeAt": token.at.isoformat(),
+        "createdBy": token.by,
+        "createdAt": token.at.isoformat(),
         "expiresAt": None if token.expires_at is None else token.expires_at.isoformat(),
         "lastUsedAt": None if last is None else last.isoformat(),
         "revokedBy": None if revoked is None else revoked.by,

@@ -57,7 +57,7 @@ class ProgramProgressLine(TypedDict):
 
     progress: float
     total: float | None
-    words: str | None
+    message: str | None
 
 
 class StubModuleInfo(TypedDict):
@@ -189,10 +189,10 @@ class ProgramStreamResponse(Response):
             tasks.cancel_scope.cancel()
 
     async def _run_and_queue(self, lines: MemoryObjectSendStream[CallResponse | ProgramProgressLine]) -> None:
-        def queue_progress(done: float, total: float | None, words: str | None) -> None:
+        def queue_progress(done: float, total: float | None, message: str | None) -> None:
             # Who reads slowly misses a line about a call; the answer has all of them.
             with suppress(anyio.WouldBlock):
-                lines.send_nowait({"progress": done, "total": total, "words": words})
+                lines.send_nowait({"progress": done, "total": total, "message": message})
 
         with lines:
             await lines.send(call_response(await _run_call(self._tool_calls, self._call, self._view, queue_progress)))

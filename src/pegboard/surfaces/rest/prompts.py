@@ -46,21 +46,21 @@ class PromptModelInfo(TypedDict):
     family: str
     format: str
     thinking: bool
-    mostFound: int
-    whence: list[str]
+    maxFoundTools: int
+    factSources: list[str]
 
 
-class PromptRulingInfo(TypedDict):
+class PromptDecisionInfo(TypedDict):
     subject: str
-    place: ToolPlacement
-    why: str
+    availability: ToolPlacement
+    reason: str
 
 
 class PromptPartInfo(TypedDict):
     kind: str
     tokens: int
-    why: str
-    beside: bool
+    reason: str
+    inToolsArray: bool
     text: str
 
 
@@ -68,7 +68,7 @@ class OfferedToolInfo(TypedDict):
     name: str
     id: str | None
     tokens: int
-    why: str
+    reason: str
 
 
 class ToolsetCostInfo(TypedDict):
@@ -80,26 +80,26 @@ class ToolsetCostInfo(TypedDict):
 class PromptResponse(TypedDict):
     model: PromptModelInfo
     primary: str | None
-    builtins: list[PromptRulingInfo]
-    formats: list[PromptRulingInfo]
+    builtins: list[PromptDecisionInfo]
+    formats: list[PromptDecisionInfo]
     search: list[str]
     parts: list[PromptPartInfo]
     tools: list[OfferedToolInfo]
-    leftOut: list[PromptRulingInfo]
+    omitted: list[PromptDecisionInfo]
     tokens: int
     budget: int
     system: str
     request: FreeObject
     """What a model server would be sent."""
-    struck: list[PromptRulingInfo]
+    excluded: list[PromptDecisionInfo]
     """What could be in the prompt and is not, up to so many."""
-    struckCount: int
+    excludedCount: int
     byToolset: list[ToolsetCostInfo]
-    asPython: str
+    pythonExample: str
     formatNames: list[str]
     """Those that may be asked for, whether they are switched on or not."""
     policyVersion: int
-    why: NotRequired[PromptRulingInfo]
+    toolDecision: NotRequired[PromptDecisionInfo]
     """Of the tool that was asked about."""
 
 
@@ -194,15 +194,15 @@ async def prompt_response(
     answer: PromptResponse = {
         "model": _model_info(model),
         "primary": made.prompt.capabilities.primary,
-        "builtins": [_ruling_info(each) for each in made.prompt.capabilities.builtin_decisions],
-        "formats": [_ruling_info(each) for each in made.prompt.capabilities.format_decisions],
+        "builtins": [_decision_info(each) for each in made.prompt.capabilities.builtin_decisions],
+        "formats": [_decision_info(each) for each in made.prompt.capabilities.format_decisions],
         "search": [str(decision) for decision in made.automatic.decisions],
         "parts": [
             {
                 "kind": part.kind,
                 "tokens": part.tokens,
-                "why": part.why,
-                "beside": part.in_tools_array,
+                "reason": part.why,
+                "inToolsArray": part.in_tools_array,
                 "text": part.text,
             }
             for part in prompt.parts
@@ -212,26 +212,26 @@ async def prompt_response(
                 "name": each.shape.name,
                 "id": None if each.id is None else str(each.id),
                 "tokens": each.tokens,
-                "why": "" if each.id is None else prompt.decision(each.id).why,
+                "reason": "" if each.id is None else prompt.decision(each.id).why,
             }
             for each in prompt.offered_tools
         ],
-        "leftOut": [_ruling_info(each) for each in prompt.left_out],
+        "omitted": [_decision_info(each) for each in prompt.left_out],
         "tokens": prompt.tokens,
         "budget": prompt.budget,
         "system": prompt.system,
         "request": chat_request(made.prompt, said),
-        "struck": [_ruling_info(each) for each in islice(excluded_decisions(prompt), MAX_STRUCK)],
-        "struckCount": sum(1 for _ in excluded_decisions(prompt)),
+        "excluded": [_decision_info(each) for each in islice(excluded_decisions(prompt), MAX_STRUCK)],
+        "excludedCount": sum(1 for _ in excluded_decisions(prompt)),
         "byToolset": [
             {"toolset": share.toolset, "tools": share.tools, "tokens": share.tokens} for share in toolset_costs(prompt)
         ],
-        "asPython": python_example(asked.model, asked.query, prompt.capabilities.primary, asked.budget),
+        "pythonExample": python_example(asked.model, asked.query, prompt.capabilities.primary, asked.budget),
         "formatNames": [*FORMAT_NAMES],
         "policyVersion": prompt.capabilities.resolution.policy_version,
     }
     if about is not None:
-        answer["why"] = _ruling_info(_ruling_of(made, about))
+        answer["toolDecision"] = _decision_info(_ruling_of(made, about))
     return answer
 
 
@@ -247,13 +247,13 @@ def _model_info(model: Model) -> PromptModelInfo:
         "family": model.family,
         "format": model.format,
         "thinking": model.thinking,
-        "mostFound": model.max_found_tools,
-        "whence": [*model.fact_sources],
+        "maxFoundTools": model.max_found_tools,
+        "factSources": [*model.fact_sources],
     }
 
 
-def _ruling_info(ruling: CapabilityDecision) -> PromptRulingInfo:
-    return {"subject": ruling.subject, "place": ruling.availability.value, "why": ruling.why}
+def _decision_info(ruling: CapabilityDecision) -> PromptDecisionInfo:
+    return {"subject": ruling.subject, "availability": ruling.availability.value, "reason": ruling.why}
 
 
 MAX_ANSWER_CHARS: Final = 200_000
@@ -273,12 +273,12 @@ class AnswerSpanInfo(TypedDict):
     start: int
     end: int
     call: int | None
-    why: str
+    reason: str
 
 
 class AdmissionInfo(TypedDict):
-    word: str
-    said: str
+    verdict: str
+    message: str
 
 
 class ParsedCallInfo(TypedDict):
@@ -289,13 +289,13 @@ class ParsedCallInfo(TypedDict):
     end: int
     repairs: list[str]
     recovered: bool
-    gate: AdmissionInfo
+    admission: AdmissionInfo
 
 
 class BrokenSpanInfo(TypedDict):
     start: int
     end: int
-    why: str
+    reason: str
 
 
 class ParseAnswerResponse(TypedDict):
@@ -337,9 +337,9 @@ def answer_parsing_routes(board: BoardState, tool_calls: ToolCalls, prompt_build
         broken: list[BrokenSpanInfo] = []
         for span in found.spans:
             number = None if span.call is None else len(calls)
-            spans.append({"kind": span.kind, "start": span.start, "end": span.end, "call": number, "why": span.why})
+            spans.append({"kind": span.kind, "start": span.start, "end": span.end, "call": number, "reason": span.why})
             if span.kind == "broken":
-                broken.append({"start": span.start, "end": span.end, "why": span.why})
+                broken.append({"start": span.start, "end": span.end, "reason": span.why})
             if span.call is not None:
                 word = found.verdicts[len(calls)]
                 calls.append(
@@ -351,7 +351,7 @@ def answer_parsing_routes(board: BoardState, tool_calls: ToolCalls, prompt_build
                         "end": span.end,
                         "repairs": [*span.call.repairs],
                         "recovered": span.call.recovered,
-                        "gate": {"word": word.verdict, "said": word.message},
+                        "admission": {"verdict": word.verdict, "message": word.message},
                     }
                 )
         return {

@@ -66,11 +66,11 @@ class ServerBody(_RequestBody):
         str, Field(max_length=512, description="The server's id. With `from` its name there, by default.")
     ] = ""
     read_from: Annotated[ServerSourceBody | None, Field(alias="from")] = None
-    seen: Annotated[
+    baseline: Annotated[
         str | None,
         Field(
             pattern="^[0-9a-f]{64}$",
-            description="The `seen` of a try: with trust baseline, exactly what that showed counts as seen.",
+            description="The `baseline` of a trial: with trust baseline, exactly what it listed counts as seen.",
         ),
     ] = None
     folder: Annotated[
@@ -99,7 +99,7 @@ class ServerBody(_RequestBody):
 
     def as_entry(self) -> dict[str, Any]:
         """As it would stand in the file: what was not said is left out."""
-        return self.model_dump(exclude={"id", "folder", "quarantine", "read_from", "seen"}, exclude_none=True)
+        return self.model_dump(exclude={"id", "folder", "quarantine", "read_from", "baseline"}, exclude_none=True)
 
 
 class PasteBody(_RequestBody):
@@ -113,13 +113,13 @@ class TrustBody(_RequestBody):
 
 
 class SwitchBody(_RequestBody):
-    on: StrictBool
+    enabled: StrictBool
     note: Note = ""
 
 
-class ServerMarkBody(_RequestBody):
-    read: Annotated[str, Field(max_length=100)] | None = None
-    """The `mark` of the server as it was read."""
+class ServerFingerprintBody(_RequestBody):
+    fingerprint: Annotated[str, Field(max_length=100)] | None = None
+    """The `fingerprint` of the server as it was read."""
 
 
 class ToolSwitchBody(SwitchBody):
@@ -149,7 +149,7 @@ class AllowBody(DenyBody):
     expires_in_days: Annotated[float | None, Field(gt=0, le=MAX_CONSENT_DAYS, alias="expiresInDays")] = None
     expires_at: Annotated[
         AwareDatetime | Literal["never"] | None,
-        Field(alias="expiresAt", description="`never` only where the board has standing_days: never."),
+        Field(alias="expiresAt", description="`never` only where the board has consent_days: never."),
     ] = None
     confirm_destructive: Annotated[
         StrictBool,
@@ -201,7 +201,9 @@ class ImportBody(_RequestBody):
     """A toolset that lies on the gateway's own machine."""
 
     path: Annotated[str, Field(max_length=4096, description="A folder, a ZIP or a toolset.yaml: an absolute path.")]
-    shown: Annotated[str | None, Field(max_length=4096, description="How a person named it.")] = None
+    display_path: Annotated[
+        str | None, Field(max_length=4096, alias="displayPath", description="The path as a person wrote it.")
+    ] = None
     link: Annotated[StrictBool, Field(description="Run it from the folder itself, and follow changes there.")] = False
     approve: Annotated[list[ReadToolBody] | Literal["all"], Field(description="Tools that were read, or all.")] = Field(
         default_factory=list[ReadToolBody]

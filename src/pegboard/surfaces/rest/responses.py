@@ -36,7 +36,7 @@ class UnlistedProviderInfo(TypedDict):
     """A server or toolset of which nobody knows what it has: what was named may be a tool of it."""
 
     id: str
-    sentence: str
+    message: str
     action: ActionInfo
 
 
@@ -49,13 +49,13 @@ class ProblemDetails(TypedDict):
     detail: str
     errors: NotRequired[list[str]]
     """Each by itself, where several things were wrong."""
-    offered: NotRequired[list[str]]
+    available: NotRequired[list[str]]
     """What could have been named instead."""
     tools: NotRequired[list[str]]
     """The tools that a name may mean, where it names several or none: those that have it, or are called nearly so."""
-    unheard: NotRequired[list[UnlistedProviderInfo]]
+    unlistedProviders: NotRequired[list[UnlistedProviderInfo]]
     """Of a tool that nobody has: who has not listed its tools, why, and the one act that would change that."""
-    missing: NotRequired[list[str]]
+    missingScopes: NotRequired[list[str]]
     """The scopes that it takes and the token lacks."""
     scopes: NotRequired[list[str]]
     """Those that the token has."""

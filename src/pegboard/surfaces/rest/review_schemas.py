@@ -34,13 +34,13 @@ from pegboard.core.scan.findings import ScanFinding, ScanFindingKind, Severity
 from pegboard.gateway.trials import ServerTrial
 from pegboard.surfaces.rest.responses import PageResponse
 from pegboard.surfaces.rest.schemas import (
-    FlawInfo,
     FullToolInfo,
     HealthInfo,
+    ListingProblemInfo,
     ServerBaseInfo,
     ToolInfo,
-    flaw_infos,
     health_info,
+    listing_problem_infos,
 )
 
 _MAX_DESCRIPTION_CHARS = 500
@@ -50,7 +50,7 @@ _MAX_PARAMETERS = 50
 
 
 class RiskInfo(TypedDict):
-    word: str
+    level: str
     hard: int
     soft: int
 
@@ -59,47 +59,47 @@ class ScanFindingInfo(TypedDict):
     severity: Severity
     kind: ScanFindingKind
     path: str
-    sentence: str
+    message: str
     excerpt: str
 
 
-class WaitingToolInfo(TypedDict):
+class PendingToolInfo(TypedDict):
     id: str
     name: str
     server: str | None
     kind: ApprovalState
     risk: RiskInfo
-    notes: list[ScanFindingInfo]
+    findings: list[ScanFindingInfo]
     fingerprint: str
 
 
-class WaitingServerInfo(TypedDict):
+class PendingServerInfo(TypedDict):
     id: str
-    waiting: int
-    together: int
+    pendingTools: int
+    approvableTogether: int
     """How many of them may be approved at once, by this fingerprint."""
     fingerprint: str | None
 
 
 class TextPieceInfo(TypedDict):
-    how: PieceKind
+    kind: PieceKind
     text: str
 
 
 class TextChangeInfo(TypedDict):
     path: str
-    how: SpecChangeKind
-    sentence: str
+    kind: SpecChangeKind
+    message: str
     before: str | None
     after: str | None
-    words: list[TextPieceInfo]
+    pieces: list[TextPieceInfo]
 
 
 class DiffSectionInfo(TypedDict):
     section: str
-    words: list[TextPieceInfo]
+    pieces: list[TextPieceInfo]
     changes: list[TextChangeInfo]
-    more: int
+    omitted: int
 
 
 class BlockInfo(TypedDict):
@@ -107,10 +107,10 @@ class BlockInfo(TypedDict):
     by: str
     at: str
     note: str
-    sentence: str
+    message: str
 
 
-class QueuedToolInfo(WaitingToolInfo):
+class QueuedToolInfo(PendingToolInfo):
     since: str | None
     """When it was first seen to wait, exactly so."""
 
@@ -121,7 +121,7 @@ class ReviewInfo(TypedDict):
     kind: ApprovalState
     block: BlockInfo | None
     difference: list[DiffSectionInfo]
-    notes: list[ScanFindingInfo]
+    findings: list[ScanFindingInfo]
     cautions: list[str]
 
 
@@ -131,7 +131,7 @@ class ToolReviewResponse(FullToolInfo):
     """When it was first seen to wait, exactly so; `null` when it does not."""
     block: BlockInfo | None
     difference: list[DiffSectionInfo]
-    notes: list[ScanFindingInfo]
+    findings: list[ScanFindingInfo]
     cautions: list[str]
     policyVersion: int
 
@@ -153,7 +153,7 @@ class ToolTextInfo(TypedDict):
     cautions: list[str]
 
 
-class PreviewToolInfo(WaitingToolInfo, ToolTextInfo):
+class PreviewToolInfo(PendingToolInfo, ToolTextInfo):
     """One tool of a list that was seen once."""
 
 
@@ -163,8 +163,8 @@ class ServerPreviewInfo(TypedDict):
     health: HealthInfo
     answered: bool
     tools: list[PreviewToolInfo]
-    flaws: list[FlawInfo]
-    lines: list[str]
+    problems: list[ListingProblemInfo]
+    logTail: list[str]
 
 
 class ServerReviewResponse(ServerBaseInfo):
@@ -172,13 +172,13 @@ class ServerReviewResponse(ServerBaseInfo):
 
     tools: list[PreviewToolInfo]
     answered: bool
-    lines: list[str]
+    logTail: list[str]
 
 
 class ApprovalsResponse(PageResponse):
-    waiting: list[QueuedToolInfo]
+    pending: list[QueuedToolInfo]
     """The oldest first."""
-    servers: list[WaitingServerInfo]
+    servers: list[PendingServerInfo]
     blocked: list[BlockInfo]
     policyVersion: int
 
@@ -187,7 +187,7 @@ class ApproveToolsResponse(TypedDict):
     approved: list[ToolInfo]
 
 
-def waiting_tool_info(each: PendingApproval) -> WaitingToolInfo:
+def pending_tool_info(each: PendingApproval) -> PendingToolInfo:
     source = each.tool.id.source
     return {
         "id": str(each.tool.id),
@@ -195,25 +195,25 @@ def waiting_tool_info(each: PendingApproval) -> WaitingToolInfo:
         "server": None if isinstance(source, BuiltinKey) else str(source),
         "kind": each.approval_state,
         "risk": _risk_info(each),
-        "notes": [scan_finding_info(finding) for finding in each.findings],
+        "findings": [scan_finding_info(finding) for finding in each.findings],
         "fingerprint": each.fingerprint,
     }
 
 
 def queued_tool_info(each: PendingApproval, since: datetime | None) -> QueuedToolInfo:
-    return {**waiting_tool_info(each), "since": None if since is None else since.isoformat()}
+    return {**pending_tool_info(each), "since": None if since is None else since.isoformat()}
 
 
-def waiting_server_infos(waiting: Iterable[PendingApproval]) -> list[WaitingServerInfo]:
+def pending_server_infos(waiting: Iterable[PendingApproval]) -> list[PendingServerInfo]:
     """What may be approved at once of each server, and by which fingerprint."""
-    shapes: list[WaitingServerInfo] = []
+    shapes: list[PendingServerInfo] = []
     for key, tools in group_by_server(waiting).items():
         at_once = approvable_together(tools)
         shapes.append(
             {
                 "id": str(key),
-                "waiting": len(tools),
-                "together": len(at_once),
+                "pendingTools": len(tools),
+                "approvableTogether": len(at_once),
                 "fingerprint": batch_fingerprint(at_once) if at_once else None,
             }
         )
@@ -229,7 +229,7 @@ def review_info(review: ToolReview) -> ReviewInfo:
         "kind": review.approval_state,
         "block": None if review.block is None else block_info(review.tool.id, review.block),
         "difference": [diff_section_info(section) for section in review.difference],
-        "notes": [scan_finding_info(finding) for finding in review.findings],
+        "findings": [scan_finding_info(finding) for finding in review.findings],
         "cautions": list(review.cautions),
     }
 
@@ -238,9 +238,9 @@ def server_preview_info(trial: ServerTrial, waiting: Iterable[PendingApproval]) 
     return {
         "health": health_info(trial.listing.health),
         "answered": has_listed(trial.listing),
-        "tools": [{**waiting_tool_info(each), **tool_text_info(each)} for each in waiting],
-        "flaws": flaw_infos(trial.listing.problems),
-        "lines": list(trial.lines),
+        "tools": [{**pending_tool_info(each), **tool_text_info(each)} for each in waiting],
+        "problems": listing_problem_infos(trial.listing.problems),
+        "logTail": list(trial.lines),
     }
 
 
@@ -249,7 +249,7 @@ def scan_finding_info(finding: ScanFinding) -> ScanFindingInfo:
         "severity": finding.severity,
         "kind": finding.kind,
         "path": format_path(finding.path),
-        "sentence": finding.sentence,
+        "message": finding.sentence,
         "excerpt": finding.excerpt,
     }
 
@@ -257,9 +257,9 @@ def scan_finding_info(finding: ScanFinding) -> ScanFindingInfo:
 def diff_section_info(section: SpecSection) -> DiffSectionInfo:
     return {
         "section": section.name,
-        "words": [_text_piece_info(piece) for piece in section.words],
+        "pieces": [_text_piece_info(piece) for piece in section.words],
         "changes": [_text_change_info(change) for change in section.changes],
-        "more": section.more_count,
+        "omitted": section.more_count,
     }
 
 
@@ -269,7 +269,7 @@ def block_info(tool: ToolId, switch: Switch) -> BlockInfo:
         "by": switch.by,
         "at": switch.at.isoformat(),
         "note": switch.note,
-        "sentence": explain_reason(SwitchedOff(tool, switch)),
+        "message": explain_reason(SwitchedOff(tool, switch)),
     }
 
 
@@ -306,21 +306,21 @@ def _parameter_infos(spec: ToolSpec) -> Iterator[ParameterInfo]:
 
 def _risk_info(each: PendingApproval) -> RiskInfo:
     risk = each.risk
-    return {"word": risk.word, "hard": risk.hard, "soft": risk.soft}
+    return {"level": risk.word, "hard": risk.hard, "soft": risk.soft}
 
 
 def _text_piece_info(piece: DiffPiece) -> TextPieceInfo:
-    return {"how": piece.kind, "text": piece.text}
+    return {"kind": piece.kind, "text": piece.text}
 
 
 def _text_change_info(change: SpecDifference) -> TextChangeInfo:
     return {
         "path": change.path,
-        "how": change.kind,
-        "sentence": change.sentence,
+        "kind": change.kind,
+        "message": change.sentence,
         "before": change.before,
         "after": change.after,
-        "words": [_text_piece_info(piece) for piece in change.words],
+        "pieces": [_text_piece_info(piece) for piece in change.words],
     }
 
 

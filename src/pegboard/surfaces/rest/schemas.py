@@ -65,17 +65,17 @@ class InstalledOriginInfo(TypedDict):
 OriginInfo: TypeAlias = DeclaredOriginInfo | InstalledOriginInfo
 
 
-class FlawInfo(TypedDict):
+class ListingProblemInfo(TypedDict):
     """What a server listed and what cannot hang on the board."""
 
     name: str
-    why: str
-    sentence: str
+    reason: str
+    message: str
 
 
 class NoticeInfo(TypedDict):
     subject: str
-    text: str
+    message: str
     since: str
 
 
@@ -105,13 +105,13 @@ class ActionInfo(TypedDict):
 
 
 class VerdictInfo(TypedDict):
-    verdict: Literal["open", "locked", "absent"]
+    verdict: Literal["open", "locked", "hidden"]
     status: NotRequired[LockStatus]
-    sentence: NotRequired[str]
+    message: NotRequired[str]
     detail: NotRequired[str]
     """For operators alone: what the sentence leaves out."""
     remedy: NotRequired[str]
-    more: NotRequired[list[str]]
+    otherReasons: NotRequired[list[str]]
 
 
 class ToolInfo(VerdictInfo):
@@ -123,7 +123,7 @@ class ToolInfo(VerdictInfo):
 
 
 class SwitchInfo(TypedDict):
-    on: bool
+    enabled: bool
     by: str
     at: str
     note: str
@@ -150,25 +150,25 @@ class FullToolInfo(ToolInfo):
 
 
 class DecisionStepInfo(TypedDict):
-    asked: str
-    lets: bool
-    said: str
+    question: str
+    passes: bool
+    answer: str
 
 
 class DecisionTrailInfo(VerdictInfo):
     id: str
     wireName: str | None
     steps: list[DecisionStepInfo]
-    naming: list[str]
+    nameNotes: list[str]
 
 
 class HealthInfo(TypedDict):
     state: Literal["unknown", "up", "starting", "down", "needs_sign_in", "asleep", "off"]
-    sentence: str
+    message: str
     since: NotRequired[str]
     retryAt: NotRequired[str | None]
     """Of one that is down: when it is tried again by itself, if it is."""
-    lastLines: NotRequired[list[str]]
+    logTail: NotRequired[list[str]]
     """What it last wrote to its error stream."""
     """Where a person signs in."""
 
@@ -178,15 +178,16 @@ class ServerBaseInfo(ServerOptionsInfo):
     serverId: str | None
     toolsetId: str
     userMcp: bool
-    on: bool
+    active: bool
+    """Whether it runs or may be started: its own switch and that of its toolset are on."""
     trust: Trust
     review: str | None
-    mark: str
+    fingerprint: str
     connection: FreeObject
     origin: OriginInfo
     health: HealthInfo
-    absentTools: int
-    flaws: list[FlawInfo]
+    hiddenTools: int
+    problems: list[ListingProblemInfo]
 
 
 class ServerInfo(ServerBaseInfo):
@@ -201,26 +202,26 @@ def iso_time(at: datetime | None) -> str | None:
 def health_info(health: Health | None) -> HealthInfo:
     match health:
         case None:
-            return {"state": "unknown", "sentence": "nothing is known of it yet"}
+            return {"state": "unknown", "message": "nothing is known of it yet"}
         case ProviderUp(since):
-            return {"state": "up", "since": since.isoformat(), "sentence": "up"}
+            return {"state": "up", "since": since.isoformat(), "message": "up"}
         case ProviderStart(attempt, since):
-            return {"state": "starting", "since": since.isoformat(), "sentence": f"starting, attempt {attempt}"}
+            return {"state": "starting", "since": since.isoformat(), "message": f"starting, attempt {attempt}"}
         case ProviderDown(since, why, retry_at, last_lines):
             return {
                 "state": "down",
                 "since": since.isoformat(),
-                "sentence": why,
+                "message": why,
                 "retryAt": iso_time(retry_at),
-                "lastLines": list(last_lines),
+                "logTail": list(last_lines),
             }
         case ProviderNeedsSignIn(since, why):
             told = f"needs sign-in: {why}" if why else "needs sign-in"
-            return {"state": "needs_sign_in", "since": since.isoformat(), "sentence": told}
+            return {"state": "needs_sign_in", "since": since.isoformat(), "message": told}
         case ProviderAsleep(since, why):
-            return {"state": "asleep", "since": since.isoformat(), "sentence": f"asleep; {why}"}
+            return {"state": "asleep", "since": since.isoformat(), "message": f"asleep; {why}"}
         case ProviderOff():
-            return {"state": "off", "sentence": "not running"}
+            return {"state": "off", "message": "not running"}
         case _:
             assert_never(health)
 
@@ -259,22 +260,22 @@ def _server_info(
         "serverId": server.key.server if isinstance(server.key, ServerKey) else None,
         "toolsetId": server.key.toolset,
         "userMcp": toolset is not None and toolset.user_mcp,
-        "on": server.key in on,
+        "active": server.key in on,
         "trust": board.policy.trust(server),
         "review": None if (reason := find_quarantine(server)) is None else explain_reason(reason),
-        "mark": server_fingerprint(server),
+        "fingerprint": server_fingerprint(server),
         "connection": mask_server(server),
         **_server_options_info(server),
         "origin": origin_info(server.origin),
         "health": health_info(listing.health),
         "tools": counted.get(server.key, {"callable": 0}),
-        "absentTools": sum(isinstance(resolution.verdicts[tool.id], HiddenTool) for tool in listing.tools),
-        "flaws": flaw_infos(listing.problems),
+        "hiddenTools": sum(isinstance(resolution.verdicts[tool.id], HiddenTool) for tool in listing.tools),
+        "problems": listing_problem_infos(listing.problems),
     }
 
 
-def flaw_infos(flaws: Iterable[ListingProblem]) -> list[FlawInfo]:
-    return [{"name": flaw.name, "why": flaw.why, "sentence": flaw.sentence} for flaw in flaws]
+def listing_problem_infos(flaws: Iterable[ListingProblem]) -> list[ListingProblemInfo]:
+    return [{"name": flaw.name, "reason": flaw.why, "message": flaw.sentence} for flaw in flaws]
 
 
 def _server_options_info(server: Server) -> ServerOptionsInfo:
@@ -310,16 +311,16 @@ def verdict_info(verdict: Verdict) -> VerdictInfo:
         case OpenTool():
             return {"verdict": "open"}
         case LockedTool(_, reason, more):
-            shape: VerdictInfo = {"verdict": "locked", "status": verdict.status, "sentence": explain_reason(reason)}
+            shape: VerdictInfo = {"verdict": "locked", "status": verdict.status, "message": explain_reason(reason)}
             if (more_of_it := operator_detail(reason)) is not None:
                 shape["detail"] = more_of_it
             shape["remedy"] = remedy(reason, Audience.OPERATOR)
-            shape["more"] = [explain_reason(other) for other in more]
+            shape["otherReasons"] = [explain_reason(other) for other in more]
             return shape
         case HiddenTool(_, removed):
             return {
-                "verdict": "absent",
-                "sentence": explain_hidden(removed),
+                "verdict": "hidden",
+                "message": explain_hidden(removed),
                 "remedy": hidden_remedy(removed, verdict.tool.id),
             }
         case _:
@@ -341,7 +342,7 @@ def tool_info(id: ToolId, resolution: Resolution) -> ToolInfo:
 
 def switch_info(switch: Switch) -> SwitchInfo:
     return {
-        "on": switch.is_on,
+        "enabled": switch.is_on,
         "by": switch.by,
         "at": switch.at.isoformat(),
         "note": switch.note,
@@ -382,15 +383,15 @@ def decision_trail_info(trail: DecisionTrail) -> DecisionTrailInfo:
         "id": str(trail.tool),
         "wireName": trail.wire_name,
         **verdict_info(trail.verdict),
-        "more": [*trail.remaining_reasons],
-        "steps": [{"asked": step.question, "lets": step.passes, "said": step.answer} for step in trail.steps],
-        "naming": [*trail.name_notes],
+        "otherReasons": [*trail.remaining_reasons],
+        "steps": [{"question": step.question, "passes": step.passes, "answer": step.answer} for step in trail.steps],
+        "nameNotes": [*trail.name_notes],
     }
 
 
 def notice_infos(notices: Mapping[str, Notice]) -> list[NoticeInfo]:
     return [
-        {"subject": notice.subject, "text": notice.text, "since": notice.since.isoformat()}
+        {"subject": notice.subject, "message": notice.text, "since": notice.since.isoformat()}
         for notice in notices.values()
     ]
 

@@ -58,8 +58,8 @@ class SemanticSearchInfo(TypedDict):
     remote: bool
     tools: int
     vectors: int
-    kept: int
-    trouble: str | None
+    storedVectors: int
+    error: str | None
 
 
 class SearchStatusResponse(TypedDict):
@@ -131,8 +131,8 @@ def search_routes(board: BoardState, tool_search: ToolSearch) -> APIRouter:
                 "remote": state.is_remote,
                 "tools": state.tools,
                 "vectors": state.vectors,
-                "kept": await meanings.store.count(),
-                "trouble": state.problem,
+                "storedVectors": await meanings.store.count(),
+                "error": state.problem,
             },
         }
 
@@ -179,13 +179,13 @@ class SavedQueriesResponse(TypedDict):
 
 
 class QueryDeletedResponse(TypedDict):
-    forgot: str
+    deleted: str
 
 
 class ExpectedToolInfo(TypedDict):
     id: str
     rank: int | None
-    why: str
+    reason: str
 
 
 class QueryResultInfo(TypedDict):
@@ -199,8 +199,8 @@ class QueryResultInfo(TypedDict):
 
 
 class SearchRatesInfo(TypedDict):
-    first: float
-    hits: float
+    firstRate: float
+    hitRate: float
     recall: float
     reciprocalRank: float
 
@@ -247,7 +247,7 @@ def search_query_routes(
         if not await query_store.delete(name):
             raise ProblemError(HTTPStatus.NOT_FOUND, await _unknown_query_text(query_store, name))
         change_notifier.notify(Topic.SEARCH)
-        return {"forgot": name}
+        return {"deleted": name}
 
     @routes.post("/search/queries/run")
     @requires_scopes(TokenScope.READ)
@@ -325,7 +325,9 @@ def _query_result_info(each: QueryEvaluation) -> QueryResultInfo:
         "query": each.query.query,
         "principal": each.query.principal,
         "hit": each.is_hit,
-        "expected": [{"id": id, "rank": rank, "why": each.explanations.get(id, "")} for id, rank in each.ranks.items()],
+        "expected": [
+            {"id": id, "rank": rank, "reason": each.explanations.get(id, "")} for id, rank in each.ranks.items()
+        ],
         "found": [*each.found_tools],
         "tokens": each.tokens,
     }
@@ -333,8 +335,8 @@ def _query_result_info(each: QueryEvaluation) -> QueryResultInfo:
 
 def _rates_info(found: SearchQuality) -> SearchRatesInfo:
     return {
-        "first": round(found.first_rank_rate, 4),
-        "hits": round(found.hit_rate, 4),
+        "firstRate": round(found.first_rank_rate, 4),
+        "hitRate": round(found.hit_rate, 4),
         "recall": round(found.recall, 4),
         "reciprocalRank": round(found.mean_reciprocal_rank, 4),
     }
@@ -347,8 +349,8 @@ class SearchHitInfo(TypedDict):
     id: str
     name: str
     score: float
-    stack: dict[str, float]
-    words: list[str]
+    scoreParts: dict[str, float]
+    matchedWords: list[str]
     tokens: int
 
 
@@ -356,27 +358,27 @@ class LockedHitInfo(TypedDict):
     id: str
     state: ToolState
     status: str
-    sentence: str
+    message: str
     remedy: str
-    more: int
+    otherReasonCount: int
 
 
 class QueryWordsInfo(TypedDict):
-    lookedFor: list[str]
-    foundNowhere: list[str]
-    passedOver: list[str]
+    searched: list[str]
+    unmatched: list[str]
+    ignored: list[str]
 
 
 class SearchTokenCosts(TypedDict):
     top: int
     all: int
-    allTools: int
+    toolCount: int
 
 
 class SearchPlaygroundResponse(TypedDict):
     hits: list[SearchHitInfo]
     ranker: str
-    words: QueryWordsInfo
+    queryWords: QueryWordsInfo
     matched: int
     locked: list[LockedHitInfo]
     lockedCount: int
@@ -406,17 +408,17 @@ def _playground_response(played: SearchEvaluation) -> SearchPlaygroundResponse:
                 "id": str(hit.id),
                 "name": hit.name,
                 "score": hit.score,
-                "stack": dict(hit.score_parts),
-                "words": [*hit.matched_words],
+                "scoreParts": dict(hit.score_parts),
+                "matchedWords": [*hit.matched_words],
                 "tokens": hit.tokens,
             }
             for hit in played.hits
         ],
         "ranker": played.ranker,
-        "words": {
-            "lookedFor": _texts(played.query_words.get("looked_for")),
-            "foundNowhere": _texts(played.query_words.get("found_nowhere")),
-            "passedOver": _texts(played.query_words.get("passed_over")),
+        "queryWords": {
+            "searched": _texts(played.query_words.get("searched")),
+            "unmatched": _texts(played.query_words.get("unmatched")),
+            "ignored": _texts(played.query_words.get("ignored")),
         },
         "matched": played.match_count,
         "locked": [
@@ -424,14 +426,14 @@ def _playground_response(played: SearchEvaluation) -> SearchPlaygroundResponse:
                 "id": str(each.tool.id),
                 "state": state_of(each),
                 "status": each.status.value,
-                "sentence": explain_reason(each.reason),
+                "message": explain_reason(each.reason),
                 "remedy": remedy(each.reason, Audience.OPERATOR),
-                "more": len(each.other_reasons),
+                "otherReasonCount": len(each.other_reasons),
             }
             for each in played.locked_tools
         ],
         "lockedCount": played.locked_count,
-        "tokens": {"top": played.tokens, "all": played.all_tokens, "allTools": played.all_tools},
+        "tokens": {"top": played.tokens, "all": played.all_tokens, "toolCount": played.all_tools},
         "policyVersion": played.policy_version,
     }
 

@@ -53,17 +53,17 @@ from pegboard.surfaces.rest.review_schemas import (
     ParameterInfo,
     RiskInfo,
     ScanFindingInfo,
+    pending_tool_info,
     tool_text_info,
-    waiting_tool_info,
 )
 from pegboard.surfaces.rest.schemas import (
-    FlawInfo,
     FreeObject,
     HealthInfo,
+    ListingProblemInfo,
     ToolHintsInfo,
-    flaw_infos,
     health_info,
     hints_info,
+    listing_problem_infos,
 )
 
 _MERGED_KEYS = ("env", "headers")
@@ -74,8 +74,8 @@ class SourceProblemInfo(TypedDict):
 
     line: int
     key: str
-    what: str
-    sentence: str
+    message: str
+    text: str
 
 
 class SourceServerInfo(TypedDict):
@@ -87,7 +87,7 @@ class SourceServerInfo(TypedDict):
     foundAt: str
     secrets: list[str]
     """Keys whose values may be secrets. They are not told; in `from` they are still there."""
-    thereAlready: str | None
+    existingOrigin: str | None
     """Where a server of this name on the board comes from: then another id is needed."""
     problems: list[SourceProblemInfo]
     enabledTools: NotRequired[list[str]]
@@ -156,7 +156,7 @@ async def resolve_source(body: ServerBody) -> ServerBody:
     for key in _MERGED_KEYS:
         if isinstance(was := stands.get(key), Mapping) and key in said:
             said[key] = {**was, **said[key]}
-    rest = {"folder": body.folder, "quarantine": body.quarantine, "seen": body.seen}
+    rest = {"folder": body.folder, "quarantine": body.quarantine, "baseline": body.baseline}
     return ServerBody.model_validate({**stands, **said, **rest, "id": body.id or server.id})
 
 
@@ -209,7 +209,7 @@ def _source_server_info(server: Server, whole: MergedServers, board: BoardState)
         "enabled": server.enabled,
         "foundAt": str(server.origin),
         "secrets": sorted({secret.key for secret in extract_secrets((server,))[1]}),
-        "thereAlready": None if there is None else str(there.origin),
+        "existingOrigin": None if there is None else str(there.origin),
         "problems": [_source_problem_info(problem) for problem in whole.notes.get(server.id, ())],
     }
     match server.limit:
@@ -225,7 +225,7 @@ def _source_server_info(server: Server, whole: MergedServers, board: BoardState)
 
 
 def _source_problem_info(problem: FileProblem) -> SourceProblemInfo:
-    return {"line": problem.line, "key": problem.key, "what": problem.message, "sentence": str(problem)}
+    return {"line": problem.line, "key": problem.key, "message": problem.message, "text": str(problem)}
 
 
 # A server that a person installs, read by the rules of the file: what pegboard.yaml takes is taken here too.
@@ -302,24 +302,24 @@ class TrialToolInfo(TypedDict):
     hints: ToolHintsInfo
     tokens: int
     risk: RiskInfo
-    notes: list[ScanFindingInfo]
+    findings: list[ScanFindingInfo]
     cautions: list[str]
     fingerprint: str
 
 
 class ServerTrialResponse(TypedDict):
-    """How a server answered. `seen` names what was shown, for whoever adds it then."""
+    """How a server answered. `baseline` names what was listed: send it when the server is added."""
 
     id: str
     state: Literal["answered", "needs_sign_in", "failed"]
-    sentence: str
+    message: str
     health: HealthInfo
     tools: list[TrialToolInfo]
     tokens: int
-    flaws: list[FlawInfo]
-    lines: list[str]
-    seen: str | None
-    thereAlready: str | None
+    problems: list[ListingProblemInfo]
+    logTail: list[str]
+    baseline: str | None
+    existingOrigin: str | None
     warnings: list[str]
 
 
@@ -340,8 +340,8 @@ def server_trial_routes(board: BoardState, clock: Clock, trials: ServerTrials) -
         def build_response() -> ServerTrialResponse:
             """Not for the event loop: the scanner reads all of it."""
             shape = _trial_response(made, trial, preview_approvals(trial.listing.tools, others))
-            shape["seen"] = None if seen is None else seen.id
-            shape["thereAlready"] = None if there is None else str(there.origin)
+            shape["baseline"] = None if seen is None else seen.id
+            shape["existingOrigin"] = None if there is None else str(there.origin)
             return shape
 
         return await anyio.to_thread.run_sync(build_response)
@@ -371,9 +371,9 @@ async def baseline_from_trial(
     body: ServerBody, made: ServerInstallation, board: BoardState, trials: ServerTrials
 ) -> Mapping[ToolId, ToolSpec] | None:
     """What of a try that the body names counts as seen. Raises `Problem` where that was of another server."""
-    if body.seen is None:
+    if body.baseline is None:
         return None
-    seen, key = trials.find_result(body.seen, made.server), made.server.key
+    seen, key = trials.find_result(body.baseline, made.server), made.server.key
     if seen is None or not isinstance(key, ServerKey):
         told = "What was tried was another server, or too long ago. Nothing was added. Try it again: POST /servers/try"
         raise ProblemError(HTTPStatus.CONFLICT, told)
@@ -392,14 +392,14 @@ def _trial_response(
         else "needs_sign_in"
         if isinstance(health, ProviderNeedsSignIn)
         else "failed",
-        "sentence": _trial_summary(trial.listing, sum(tool["tokens"] for tool in tools)),
+        "message": _trial_summary(trial.listing, sum(tool["tokens"] for tool in tools)),
         "health": _without_retry(health_info(health)),
         "tools": tools,
         "tokens": sum(tool["tokens"] for tool in tools),
-        "flaws": flaw_infos(trial.listing.problems),
-        "lines": list(trial.lines),
-        "seen": None,
-        "thereAlready": None,
+        "problems": listing_problem_infos(trial.listing.problems),
+        "logTail": list(trial.lines),
+        "baseline": None,
+        "existingOrigin": None,
         "warnings": list(made.warnings),
     }
 
@@ -423,7 +423,7 @@ def _without_retry(health: HealthInfo) -> HealthInfo:
 
 
 def _trial_tool_info(each: PendingApproval) -> TrialToolInfo:
-    told = {**waiting_tool_info(each), **tool_text_info(each)}
+    told = {**pending_tool_info(each), **tool_text_info(each)}
     return cast(
         TrialToolInfo,
         {key: value for key, value in told.items() if key in TrialToolInfo.__annotations__}

@@ -28,7 +28,7 @@ from pegboard.gateway.trials import ServerTrials, try_server
 from pegboard.ports.providers import Clock, LogLines, ProviderFor, SignIns, SignInUnavailable
 from pegboard.surfaces.rest.auth import decision_author
 from pegboard.surfaces.rest.commands import IfMatchVersion, run_command
-from pegboard.surfaces.rest.requests import ServerBody, ServerMarkBody, SwitchBody, TrustBody
+from pegboard.surfaces.rest.requests import ServerBody, ServerFingerprintBody, SwitchBody, TrustBody
 from pegboard.surfaces.rest.responses import (
     MAX_PAGE_SIZE,
     AfterParam,
@@ -74,8 +74,8 @@ class SignInResponse(TypedDict):
     id: str
     signedIn: bool
     since: str | None
-    last: str | None
-    trouble: str | None
+    lastAttemptAt: str | None
+    error: str | None
 
 
 class SignInLinkResponse(SignInResponse):
@@ -136,17 +136,17 @@ def server_routes(
 
     @routes.post("/servers", status_code=HTTPStatus.CREATED)
     async def add_server(body: ServerBody, if_match: IfMatchVersion = None) -> ServerAddedResponse:
-        """Install a server. It is started at once. With `seen`, exactly what a try showed counts as its first sight."""
+        """Install a server. It is started at once. With `baseline`, what a trial listed is its first sight."""
         made = await to_installation(body, clock)
         seen = await baseline_from_trial(body, made, board, trials)
         await run_command(operator, AddServer(made.server, made.toolset, seen), if_match)
         return {**current_server_info(made.server.key), "warnings": list(made.warnings)}
 
     @routes.get("/servers/{name}")
-    async def show_server(name: str, settle: Annotated[float, Query(ge=0, le=60)] = 0) -> ServerInfo:
-        """One server, or what a toolset brings itself. With `settle`, so many seconds are waited for its start."""
+    async def show_server(name: str, wait: Annotated[float, Query(ge=0, le=60)] = 0) -> ServerInfo:
+        """One server, or what a toolset brings itself. `wait` is for how many seconds to wait for its start."""
         key = find_provider(board, name)
-        await wait_until_settled(board, key, settle)
+        await wait_until_settled(board, key, wait)
         return current_server_info(key)
 
     @routes.delete("/servers/{name}")
@@ -161,7 +161,7 @@ def server_routes(
     async def switch_server(name: str, body: SwitchBody, if_match: IfMatchVersion = None) -> ServerInfo:
         """Switch a server on or off."""
         key = find_server(board, name)
-        await run_command(operator, SetSwitch(key, body.on, body.note), if_match)
+        await run_command(operator, SetSwitch(key, body.enabled, body.note), if_match)
         return current_server_info(key)
 
     @routes.post("/servers/{name}/restart")
@@ -313,9 +313,9 @@ def quarantine_routes(board: BoardState, clock: Clock, operator: Operator, provi
             raise ProblemError(HTTPStatus.NOT_FOUND, f"{provider_title(key)} was removed just now.")
         return server_info(server, board, board.resolution(View()))
 
-    def as_read(key: ProviderKey, body: ServerMarkBody | None) -> None:
+    def as_read(key: ProviderKey, body: ServerFingerprintBody | None) -> None:
         """What a person has read is what they decide about."""
-        if body is not None and body.read not in (None, server_fingerprint(board.policy.servers[key])):
+        if body is not None and body.fingerprint not in (None, server_fingerprint(board.policy.servers[key])):
             told = (
                 f"{provider_title(key)} is not the one that you read: somebody put another in its place. Nothing "
                 "was done. "
@@ -323,7 +323,7 @@ def quarantine_routes(board: BoardState, clock: Clock, operator: Operator, provi
             raise ProblemError(HTTPStatus.CONFLICT, f"{told}Look again: pegboard servers review {key}")
 
     @routes.post("/servers/{name}/review")
-    async def review_server(name: str, body: ServerMarkBody | None = None) -> ServerReviewResponse:
+    async def review_server(name: str, body: ServerFingerprintBody | None = None) -> ServerReviewResponse:
         """Start a server in quarantine once, aside from the board, to see what it lists; it is stopped again."""
         key = find_provider(board, name)
         as_read(key, body)
@@ -345,13 +345,13 @@ def quarantine_routes(board: BoardState, clock: Clock, operator: Operator, provi
 
     @routes.post("/servers/{name}/release")
     async def release_server(
-        name: str, body: ServerMarkBody | None = None, if_match: IfMatchVersion = None
+        name: str, body: ServerFingerprintBody | None = None, if_match: IfMatchVersion = None
     ) -> ServerInfo:
         """Let a server out of quarantine. It is started, and every tool it lists waits for approval."""
         key = find_provider(board, name)
         as_read(key, body)
         require_admin_for_program(board.policy.servers[key])
-        if if_match is None and body is not None and body.read is not None:
+        if if_match is None and body is not None and body.fingerprint is not None:
             # What the board shows now may be another one in the store already.
             if_match = str(board.policy.version)
         await run_command(operator, ReleaseServer(key), if_match)
@@ -380,8 +380,8 @@ def sign_in_routes(
             "id": str(key),
             "signedIn": found.since is not None,
             "since": iso_time(found.since),
-            "last": iso_time(found.last_at),
-            "trouble": found.problem,
+            "lastAttemptAt": iso_time(found.last_at),
+            "error": found.problem,
         }
 
     @routes.post("/servers/{name}/sign-in")

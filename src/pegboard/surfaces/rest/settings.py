@@ -50,7 +50,7 @@ class VariableInfo(TypedDict):
 
 class SettingTypeInfo(TypedDict):
     kind: SettingKind
-    words: list[str]
+    choices: list[str]
 
 
 class SettingInfo(TypedDict):
@@ -65,10 +65,10 @@ class SettingInfo(TypedDict):
     line: int | None
     variables: list[VariableInfo]
     readOnly: bool
-    why: str
+    changeHint: str
     """Where it stands, or why it cannot be changed here, and where it can."""
-    readAtStart: bool
-    takes: SettingTypeInfo | None
+    requiresRestart: bool
+    accepts: SettingTypeInfo | None
     """What it can be set to here; of one that is read-only, nothing."""
 
 
@@ -77,7 +77,7 @@ class StorageInfo(TypedDict):
 
     url: str
     healthy: bool
-    sentence: str
+    message: str
     engine: str | None
     version: str | None
     revision: str | None
@@ -91,14 +91,14 @@ class StorageInfo(TypedDict):
     droppedRecords: int
 
 
-class PlaceInfo(TypedDict):
+class LocationInfo(TypedDict):
     path: str | None
     origin: Literal["default", "environment", "command line"]
 
 
-class PlacesInfo(TypedDict):
-    config: PlaceInfo
-    dataDir: PlaceInfo
+class LocationsInfo(TypedDict):
+    config: LocationInfo
+    dataDir: LocationInfo
 
 
 class VersionsInfo(TypedDict):
@@ -114,7 +114,7 @@ class SettingsResponse(TypedDict):
     """Of a server that says nothing of its own."""
     fileDigest: str | None
     """Of the file as it was loaded: a change says on which one it stands."""
-    places: PlacesInfo
+    locations: LocationsInfo
     storage: StorageInfo
     versions: VersionsInfo
     policyVersion: int
@@ -142,7 +142,7 @@ def setting_routes(board: BoardState, audit: Audit, about: RuntimeInfo) -> APIRo
             "settings": [_setting_info(each, board.settings_locations.file) for each in told],
             "trust": _setting_info(_TRUST_SETTING, board.settings_locations.file),
             "fileDigest": board.settings_locations.digest or None,
-            "places": _places_info(about.config, about.data_dir),
+            "locations": _locations_info(about.config, about.data_dir),
             "storage": _storage_info(about.store, await _read_storage(about.storage), audit.dropped_count),
             "versions": {
                 "pegboard": __version__,
@@ -177,14 +177,14 @@ def _setting_info(setting: Setting, file: str | None) -> SettingInfo:
         "line": setting.line,
         "variables": [{"name": name, "set": is_set} for name, is_set in setting.variables],
         "readOnly": not is_set_here,
-        "why": _where_to_change(setting, file),
-        "readAtStart": setting.at_start,
-        "takes": _setting_type_info(accepted_value(setting.key)) if is_set_here else None,
+        "changeHint": _where_to_change(setting, file),
+        "requiresRestart": setting.at_start,
+        "accepts": _setting_type_info(accepted_value(setting.key)) if is_set_here else None,
     }
 
 
 def _setting_type_info(taken: AcceptedValue) -> SettingTypeInfo:
-    return {"kind": taken.kind, "words": [*taken.choices]}
+    return {"kind": taken.kind, "choices": [*taken.choices]}
 
 
 def can_be_set(setting: Setting, file: str | None) -> bool:
@@ -209,7 +209,7 @@ def _where_to_change(setting: Setting, file: str | None) -> str:
             return f"Nobody says it. Write {setting.key} into {file or 'a pegboard.yaml'}{again}."
 
 
-def _places_info(config: str | None, data_dir: str) -> PlacesInfo:
+def _locations_info(config: str | None, data_dir: str) -> LocationsInfo:
     named, kept = os.environ.get("PEGBOARD_CONFIG"), os.environ.get("PEGBOARD_DATA_DIR")
     by_name = named is not None and str(Path(named).absolute()) == config
     by_kept = kept is not None and str(Path(kept).absolute()) == data_dir
@@ -228,7 +228,7 @@ def _storage_info(url: str, found: Storage | str, dropped: int) -> StorageInfo:
         return {
             "url": url,
             "healthy": False,
-            "sentence": found,
+            "message": found,
             "engine": None,
             "version": None,
             "revision": None,
@@ -245,7 +245,7 @@ def _storage_info(url: str, found: Storage | str, dropped: int) -> StorageInfo:
     return {
         "url": url,
         "healthy": True,
-        "sentence": f"{found.engine} {found.version}, {size}, {found.calls:,} records of activity.",
+        "message": f"{found.engine} {found.version}, {size}, {found.calls:,} records of activity.",
         "engine": found.engine,
         "version": found.version,
         "revision": found.revision,
@@ -284,7 +284,7 @@ class ChangeSettingResponse(TypedDict):
     written: bool
     loaded: bool
     """Whether the gateway has taken the file over by now."""
-    readAtStart: bool
+    requiresRestart: bool
     """Whether it holds only after the next start."""
     fileDigest: str
 
@@ -321,7 +321,7 @@ def setting_change_routes(board: BoardState, operator: Operator) -> APIRouter:
             "patch": edit.patch,
             "written": is_written,
             "loaded": board.settings_locations.digest == edit.digest,
-            "readAtStart": setting.at_start,
+            "requiresRestart": setting.at_start,
             "fileDigest": edit.digest,
         }
 

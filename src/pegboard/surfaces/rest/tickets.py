@@ -49,7 +49,7 @@ class ConsentTermsInfo(TypedDict):
     """How long it lasts unless another end is chosen; `null` for ever."""
 
 
-class FilledInInfo(TypedDict):
+class FilledArgumentsInfo(TypedDict):
     """What overrides put into the call beside the arguments that its caller sent."""
 
     defaults: FreeObject
@@ -74,19 +74,19 @@ class TicketInfo(TypedDict):
     """Where a value is masked that can be revealed, as JSON pointers into the arguments."""
     exactNumbers: dict[str, str]
     """Numbers in the arguments, by JSON pointer, that a browser would round or write otherwise: as they are."""
-    filledIn: FilledInInfo | None
-    cut: bool
+    filledArguments: FilledArgumentsInfo | None
+    truncated: bool
     """Whether something is left out because it is long. Each gap says how much."""
-    asked: str
+    requestedAt: str
     deadline: str
     decidedBy: str | None
-    decided: str | None
+    decidedAt: str | None
     scope: ConsentScope | None
     note: str
-    begun: str | None
-    ended: str | None
-    whose: str | None
-    standing: ConsentTermsInfo
+    startedAt: str | None
+    outcome: str | None
+    credentialIdentity: str | None
+    consentTerms: ConsentTermsInfo
 
 
 class TicketsResponse(TypedDict):
@@ -107,8 +107,8 @@ class ConsentInfo(TypedDict):
     """`null` where it has no end."""
     expired: bool
     lastUsedAt: str | None
-    whose: str | None
-    fits: bool | None
+    credentialIdentity: str | None
+    current: bool | None
     """Whether the tool, and what overrides put into its calls, are still those that it was given for; `null` where the
     tool is not listed."""
 
@@ -174,8 +174,8 @@ def ticket_routes(board: BoardState, clock: Clock, operator: Operator, ticket_de
             "expiresAt": iso_time(consent.until),
             "expired": consent.is_expired(clock()),
             "lastUsedAt": iso_time(last),
-            "whose": None if consent.identity is None else consent.identity.description,
-            "fits": None if tool is None else is_consent_current(consent, tool, board.policy),
+            "credentialIdentity": None if consent.identity is None else consent.identity.description,
+            "current": None if tool is None else is_consent_current(consent, tool, board.policy),
         }
 
     @routes.get("/tickets/{id}")
@@ -272,22 +272,22 @@ def ticket_info(
         "redacted": True,
         "masked": [] if displayed is None else [*displayed.masked_paths],
         "exactNumbers": exact_numbers(arguments),
-        "filledIn": None if ticket.filled_arguments is None else _filled_in_info(ticket.filled_arguments),
-        "cut": is_cut(arguments) and (displayed is None or not full),
-        "asked": ticket.asked_at.isoformat(),
+        "filledArguments": None if ticket.filled_arguments is None else _filled_arguments_info(ticket.filled_arguments),
+        "truncated": is_cut(arguments) and (displayed is None or not full),
+        "requestedAt": ticket.asked_at.isoformat(),
         "deadline": ticket.deadline.isoformat(),
         "decidedBy": ticket.by,
-        "decided": iso_time(ticket.decided_at),
+        "decidedAt": iso_time(ticket.decided_at),
         "scope": ticket.scope,
         "note": ticket.note,
-        "begun": iso_time(ticket.started_at),
-        "ended": ticket.outcome,
-        "whose": None if ticket.identity is None else ticket.identity.description,
-        "standing": {"possible": terms.possible, "destructive": terms.destructive, "days": terms.days},
+        "startedAt": iso_time(ticket.started_at),
+        "outcome": ticket.outcome,
+        "credentialIdentity": None if ticket.identity is None else ticket.identity.description,
+        "consentTerms": {"possible": terms.possible, "destructive": terms.destructive, "days": terms.days},
     }
 
 
-def _filled_in_info(filled: FilledArguments) -> FilledInInfo:
+def _filled_arguments_info(filled: FilledArguments) -> FilledArgumentsInfo:
     defaults = shorten(dict(filled.defaults), NO_DISPLAY_LIMITS)
     shown = defaults if isinstance(defaults, dict) else {}
     return {"defaults": shown, "exactNumbers": exact_numbers(shown), "pinned": [*filled.pinned_names]}

@@ -77,9 +77,9 @@ from pegboard.surfaces.rest.activity_schemas import TRIAL_PRESENTATION, Activity
 from pegboard.surfaces.rest.auth import acting_caller, requires_scopes
 from pegboard.surfaces.rest.commands import IfMatchVersion, run_command
 from pegboard.surfaces.rest.override_schemas import (
-    AppearanceFieldInfo,
+    EffectiveFieldInfo,
     RenderedInfo,
-    appearance_field_infos,
+    effective_field_infos,
     render_tool_call,
     rendered_info,
 )
@@ -168,31 +168,31 @@ def _text_cost_info(text: str) -> TextCostInfo:
 # What routes about tools answer: lists, the trail of a decision, and how a call ended.
 
 
-class ListedFlawInfo(TypedDict):
+class ProviderProblemInfo(TypedDict):
     id: str
     """The server, or the toolset, that listed it."""
-    sentence: str
+    message: str
 
 
 class ToolsResponse(PageResponse):
     tools: list[ToolInfo]
     policyVersion: int
     notices: list[NoticeInfo]
-    flaws: list[ListedFlawInfo]
+    problems: list[ProviderProblemInfo]
 
 
 class CallerWithoutInfo(TypedDict):
     """A caller who would not get the tool by the same request, and why."""
 
     principal: str
-    sentence: str
+    message: str
 
 
 class ExplainToolResponse(DecisionTrailInfo):
     action: ActionInfo
-    others: list[CallerWithoutInfo]
+    otherCallers: list[CallerWithoutInfo]
     """Of a tool that this caller gets: who does not; of more than twenty the first twenty-one."""
-    overrides: list[AppearanceFieldInfo]
+    overrides: list[EffectiveFieldInfo]
     policyVersion: int
     """What an edit of these overrides is based on."""
     unknownNames: list[str]
@@ -200,13 +200,13 @@ class ExplainToolResponse(DecisionTrailInfo):
 
 
 class CallResponse(TypedDict):
-    ended: str
+    outcome: str
     """`returned`, `tool_failed`, `needs_input`, `demanded`, `provider_failed`, `cancelled`, `unknown_tool`,
     `bad_arguments`, a way in which it was not confirmed, or the status of a locked tool."""
     result: NotRequired[FreeObject]
     """As the tool gave it."""
     error: NotRequired[object]
-    sentence: NotRequired[str]
+    message: NotRequired[str]
     mayHaveRun: NotRequired[bool]
     ticket: NotRequired[str | None]
     """Of a call that waits for a person."""
@@ -253,12 +253,12 @@ def explain_builtin(
     return {
         "id": name,
         "wireName": name if is_there and closed is None else None,
-        "more": [],
+        "otherReasons": [],
         **verdict,
         "steps": [*map(_step_info, places)],
-        "naming": [],
+        "nameNotes": [],
         "action": action_info(NO_ACTION if locked is None else suggest_action(locked, policy)),
-        "others": [],
+        "otherCallers": [],
         "overrides": [],
         "policyVersion": policy.version,
         "unknownNames": [str(entry) for entry in unknown if entry.may_mean(ToolId(BuiltinKey(), name))],
@@ -284,14 +284,18 @@ def builtin_steps(
 
 def _step_info(place: BuiltinPlace) -> DecisionStepInfo:
     asked = f"Is it listed at {place.where}?" if place.where.startswith("/") else f"Is it in {place.where}?"
-    return {"asked": asked, "lets": place.is_listed, "said": f"{'yes' if place.is_listed else 'no'}: {place.why}"}
+    return {
+        "question": asked,
+        "passes": place.is_listed,
+        "answer": f"{'yes' if place.is_listed else 'no'}: {place.why}",
+    }
 
 
 def _verdict_info(places: tuple[BuiltinPlace, ...], is_there: bool) -> VerdictInfo:
     if is_there:
         return {"verdict": "open"}
     reasons = "; ".join(dict.fromkeys(f"{place.where}: {place.why}" for place in places))
-    return {"verdict": "absent", "sentence": f"It is nowhere here. {reasons}."}
+    return {"verdict": "hidden", "message": f"It is nowhere here. {reasons}."}
 
 
 _MAX_NAMED = 50
@@ -318,8 +322,8 @@ def tool_routes(
             "tools": [tool_info(id, resolution) for id in ids],
             "policyVersion": resolution.policy_version,
             "notices": notice_infos(board.notices),
-            "flaws": [
-                {"id": str(source), "sentence": flaw.sentence}
+            "problems": [
+                {"id": str(source), "message": flaw.sentence}
                 for source, word in board.catalogue.listings.items()
                 for flaw in word.problems
             ],
@@ -359,8 +363,8 @@ def tool_routes(
             **shape,
             "steps": [*shape["steps"], *builtin_steps(prompt_builder, id, view, asked.asked_presentation)],
             "action": action_info(suggest_action(trail.verdict, board.policy)),
-            "others": caller_without_infos(board, view, id),
-            "overrides": appearance_field_infos(trail.override, trail.effects),
+            "otherCallers": caller_without_infos(board, view, id),
+            "overrides": effective_field_infos(trail.override, trail.effects),
             "policyVersion": resolution.policy_version,
             "unknownNames": [str(entry) for entry in _unknown_name_entries(board) if entry.may_mean(id)],
         }
@@ -407,7 +411,7 @@ def tool_routes(
 
 def caller_without_infos(board: BoardState, view: View, id: ToolId) -> list[CallerWithoutInfo]:
     found = callers_without(board.catalogue, board.policy, view, id)
-    return [{"principal": each.principal, "sentence": each.sentence} for each in found]
+    return [{"principal": each.principal, "message": each.sentence} for each in found]
 
 
 async def _wait_for_listing(board: BoardState, text: str, view: View) -> None:
@@ -456,7 +460,7 @@ def _removed_tool_problem(board: BoardState, text: str, view: View) -> ProblemEr
     """Of a tool that its source offered once, the same is told as on the wall."""
     left = [each for each in missing_tools(board.catalogue, board.policy, view) if each.tool == parse_reference(text)]
     told = [f"{describe_missing(each)} {missing_remedy(each)}" for each in left]
-    return ProblemError(HTTPStatus.NOT_FOUND, told[0], {"tools": [], "unheard": []}) if told else None
+    return ProblemError(HTTPStatus.NOT_FOUND, told[0], {"tools": [], "unlistedProviders": []}) if told else None
 
 
 def _unknown_tool_problem(board: BoardState, text: str, told: str, near: Sequence[ToolId]) -> ProblemError:
@@ -475,7 +479,9 @@ def _unknown_tool_problem(board: BoardState, text: str, told: str, near: Sequenc
     told = " ".join((told, *(str(entry) for entry in _unknown_name_entries(board) if entry.text == text)))
     shapes = [_unlisted_provider_info(board, source, verdict) for source, verdict in silent[:_MAX_NAMED]]
     told += "" if its_own else " See: pegboard tools list"
-    return ProblemError(HTTPStatus.NOT_FOUND, told, {"tools": [str(id) for id in near[:_MAX_NAMED]], "unheard": shapes})
+    return ProblemError(
+        HTTPStatus.NOT_FOUND, told, {"tools": [str(id) for id in near[:_MAX_NAMED]], "unlistedProviders": shapes}
+    )
 
 
 def _unknown_name_entries(board: BoardState) -> tuple[UnknownName, ...]:
@@ -490,7 +496,7 @@ def _unlisted_provider_info(
     )
     if isinstance(verdict, LockedTool) and (more := operator_detail(verdict.reason)) is not None:
         said += f" {more}"
-    return {"id": str(source), "sentence": said, "action": action_info(suggest_action(verdict, board.policy))}
+    return {"id": str(source), "message": said, "action": action_info(suggest_action(verdict, board.policy))}
 
 
 async def cancel_on_disconnect(request: Request, scope: anyio.CancelScope) -> None:
@@ -514,7 +520,7 @@ def checked_resolution(board: BoardState, view: View) -> Resolution:
         raise ProblemError(
             HTTPStatus.BAD_REQUEST,
             " ".join((*told, offered)),
-            {"errors": told, "offered": sorted(str(id) for id in resolution.offered_tools)[:200]},
+            {"errors": told, "available": sorted(str(id) for id in resolution.offered_tools)[:200]},
         )
     return resolution
 
@@ -531,18 +537,18 @@ def call_response(ended: CallOutcome, audience: Audience = Audience.OPERATOR) ->
     word = outcome_word(ended)
     match ended:
         case ToolSuccess(body) | ToolFailure(body) | NeedsInput(body):
-            return {"ended": word, "result": json.loads(body)}
+            return {"outcome": word, "result": json.loads(body)}
         case ProtocolErrorReply(error):
-            return {"ended": word, "error": json.loads(error)}
+            return {"outcome": word, "error": json.loads(error)}
         case ProviderFailure(why, may_have_run, error):
-            told: CallResponse = {"ended": word, "sentence": why, "mayHaveRun": may_have_run}
+            told: CallResponse = {"outcome": word, "message": why, "mayHaveRun": may_have_run}
             return told if error is None else {**told, "error": json.loads(error)}
         case CallCancellation():
-            return {"ended": word}
+            return {"outcome": word}
         case ConfirmationRefusal(ticket=ticket):
-            return {"ended": word, "sentence": refusal_text(ended, audience=audience), "ticket": ticket}
+            return {"outcome": word, "message": refusal_text(ended, audience=audience), "ticket": ticket}
         case UnknownTool() | BadArguments() | LockedToolRefusal():
-            return {"ended": word, "sentence": refusal_text(ended, audience=audience)}
+            return {"outcome": word, "message": refusal_text(ended, audience=audience)}
         case _:
             assert_never(ended)
 
@@ -555,7 +561,7 @@ class HistoryQuery(ToolQuery):
 
 
 class SpecVersionInfo(TypedDict):
-    what: str
+    kind: str
     fingerprint: str
     by: str | None
     at: str | None
@@ -566,7 +572,7 @@ class SpecVersionInfo(TypedDict):
 class ToolHistoryResponse(TypedDict):
     id: str
     decisions: list[ActivityRecord]
-    ofProvider: list[ActivityRecord]
+    providerDecisions: list[ActivityRecord]
     specs: list[SpecVersionInfo]
     difference: list[DiffSectionInfo]
     calls: list[ActivityRecord]
@@ -600,7 +606,7 @@ def tool_history_routes(board: BoardState, audit: Audit) -> APIRouter:
         return {
             "id": str(id),
             "decisions": [activity_record(row) for row in decisions.rows],
-            "ofProvider": [activity_record(row) for row in of_provider[: asked.limit]],
+            "providerDecisions": [activity_record(row) for row in of_provider[: asked.limit]],
             "specs": _spec_versions(tool, approval),
             "difference": []
             if approval is None or tool is None
@@ -635,7 +641,7 @@ def _spec_versions(tool: Tool | None, approval: Approval | None) -> list[SpecVer
         offered = tool.spec
         versions.append(
             {
-                "what": "offered",
+                "kind": "offered",
                 "fingerprint": offered.fingerprint,
                 "by": None,
                 "at": None,
@@ -646,7 +652,7 @@ def _spec_versions(tool: Tool | None, approval: Approval | None) -> list[SpecVer
     if approval is not None:
         versions.append(
             {
-                "what": "approved",
+                "kind": "approved",
                 "fingerprint": approval.fingerprint,
                 "by": approval.by,
                 "at": iso_time(approval.at),
@@ -681,7 +687,7 @@ def switch_routes(board: BoardState, operator: Operator) -> APIRouter:
     async def switch_tool(body: ToolSwitchBody, if_match: IfMatchVersion = None) -> FullToolInfo:
         """Switch one tool on or off."""
         id = resolve_tool(body.tool)
-        await run_command(operator, SetSwitch(id, body.on, body.note), if_match)
+        await run_command(operator, SetSwitch(id, body.enabled, body.note), if_match)
         return current_tool_info(id)
 
     @routes.post("/tools/switches")
@@ -691,7 +697,7 @@ def switch_routes(board: BoardState, operator: Operator) -> APIRouter:
         if unknown := [text for text in dict.fromkeys(body.tools) if text not in known]:
             raise ProblemError(HTTPStatus.NOT_FOUND, _unknown_ids_text(unknown))
         tools = tuple(dict.fromkeys(known[text] for text in body.tools))
-        await run_command(operator, SetToolSwitches(tools, body.on, body.note), if_match)
+        await run_command(operator, SetToolSwitches(tools, body.enabled, body.note), if_match)
         return {"switched": len(tools), "policyVersion": board.policy.version}
 
     @routes.post("/tools/approve")

@@ -43,7 +43,14 @@ ChoiceAuthor = Literal["person", "file", "manifest"]
 
 ChoiceEntryInfo = TypedDict(
     "ChoiceEntryInfo",
-    {"target": str, "includes": bool, "fits": int, "decides": int, "whose": ChoiceAuthor, "from": OriginInfo | None},
+    {
+        "target": str,
+        "includes": bool,
+        "matchCount": int,
+        "decidedCount": int,
+        "author": ChoiceAuthor,
+        "from": OriginInfo | None,
+    },
 )
 """One line of a list: how many tools of the toolset it fits now, of how many of them it decides, and whose word
 it is."""
@@ -54,9 +61,9 @@ class ToolChoiceInfo(TypedDict):
     name: str
     change: Literal["added", "removed", "in", "out"]
     state: ToolState
-    by: str | None
+    target: str | None
     """What the override is about that decides, if one does."""
-    whose: ChoiceAuthor | None
+    author: ChoiceAuthor | None
     verdict: VerdictInfo
 
 
@@ -71,10 +78,10 @@ class ToolChoiceResponse(TypedDict):
     toolsetId: str
     includes: list[ChoiceEntryInfo]
     excludes: list[ChoiceEntryInfo]
-    standing: list[ChoiceEntryInfo]
+    declared: list[ChoiceEntryInfo]
     """What its manifest and the operator's file say: changed there, and not here."""
     tools: list[ToolChoiceInfo]
-    more: int
+    omitted: int
     """Tools beyond those that are told."""
     counts: ToolChoiceCounts
     problems: list[str]
@@ -155,9 +162,9 @@ def _choice_response(
         "toolsetId": id,
         "includes": [_entry_info(each) for each in people if each.includes],
         "excludes": [_entry_info(each) for each in people if not each.includes],
-        "standing": [_entry_info(each) for each in found if each not in people],
+        "declared": [_entry_info(each) for each in found if each not in people],
         "tools": [_tool_choice_info(each) for each in shown[:MAX_TOOLS]],
-        "more": max(0, len(made) - MAX_TOOLS),
+        "omitted": max(0, len(made) - MAX_TOOLS),
         "counts": {
             "all": len(made),
             "included": sum(each.after for each in made),
@@ -175,9 +182,9 @@ def _entry_info(entry: ChoiceEntry) -> ChoiceEntryInfo:
     return {
         "target": str(row.target),
         "includes": entry.includes,
-        "fits": entry.matched_count,
-        "decides": entry.decided_count,
-        "whose": _author_of(row),
+        "matchCount": entry.matched_count,
+        "decidedCount": entry.decided_count,
+        "author": _author_of(row),
         "from": None if origin is None else origin_info(origin),
     }
 
@@ -195,7 +202,7 @@ def _tool_choice_info(each: ToolChoice) -> ToolChoiceInfo:
         "name": each.tool.id.name,
         "change": change,
         "state": state_of(each.verdict),
-        "by": None if each.by is None else str(each.by.target),
-        "whose": None if each.by is None else _author_of(each.by),
+        "target": None if each.by is None else str(each.by.target),
+        "author": None if each.by is None else _author_of(each.by),
         "verdict": {**verdict_info(each.verdict)},
     }

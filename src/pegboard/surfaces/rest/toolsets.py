@@ -69,13 +69,13 @@ from pegboard.surfaces.rest.responses import (
     paginate,
 )
 from pegboard.surfaces.rest.schemas import (
-    FlawInfo,
     HealthInfo,
+    ListingProblemInfo,
     OriginInfo,
     ServerInfo,
     ToolInfo,
-    flaw_infos,
     health_info,
+    listing_problem_infos,
     origin_info,
     server_infos,
     tool_info,
@@ -107,7 +107,7 @@ class ToolsetInfo(TypedDict):
     origin: OriginInfo
     source: ImportSourceInfo | None
     digest: str | None
-    linked: str | None
+    linkedFolder: str | None
     servers: list[ServerInfo]
     tools: list[ToolInfo]
     requirements: list[str]
@@ -115,7 +115,7 @@ class ToolsetInfo(TypedDict):
     files: int
     bytes: int
     health: HealthInfo
-    flaws: list[FlawInfo]
+    problems: list[ListingProblemInfo]
 
 
 class ToolsetsResponse(PageResponse):
@@ -125,19 +125,19 @@ class ToolsetsResponse(PageResponse):
 
 class ToolDiffInfo(TypedDict):
     id: str
-    how: str
+    change: str
 
 
 class PartDiffInfo(TypedDict):
     id: str
-    how: str
+    change: str
     settings: list[str]
 
 
 class ImportChangesInfo(TypedDict):
-    any: bool
-    course: VersionChange
-    lines: list[str]
+    hasChanges: bool
+    versionChange: VersionChange
+    summary: list[str]
     tools: list[ToolDiffInfo]
     servers: list[PartDiffInfo]
     overrides: list[PartDiffInfo]
@@ -149,14 +149,14 @@ class ImportedToolInfo(TypedDict):
 
     id: str
     fingerprint: str
-    alone: bool
+    needsOwnReview: bool
 
 
 class ClosedToolInfo(TypedDict):
     id: str
-    verdict: Literal["locked", "absent"]
+    verdict: Literal["locked", "hidden"]
     status: NotRequired[LockStatus]
-    sentence: str
+    message: str
     remedy: str
 
 
@@ -166,18 +166,18 @@ class ImportResponse(TypedDict):
     id: str
     version: str
     digest: str
-    linked: str | None
+    linkedFolder: str | None
     source: ImportSourceInfo | None
     imported: bool
     downgrade: str | None
     changes: ImportChangesInfo
-    unrun: list[str]
-    waits: list[ImportedToolInfo]
+    modulesNotRun: list[str]
+    newlyPending: list[ImportedToolInfo]
     requirements: list[str]
-    pending: list[str]
+    stillPending: list[str]
     approved: list[str]
     secrets: list[SecretInfo]
-    notOpen: list[ClosedToolInfo]
+    closedTools: list[ClosedToolInfo]
     unconfirmedServers: list[str]
     """Servers of which neither the manifest nor the settings say whether their calls are confirmed."""
     warnings: list[str]
@@ -185,7 +185,7 @@ class ImportResponse(TypedDict):
 
 
 class ImportStepResponse(TypedDict):
-    said: str
+    message: str
     done: int
     total: int | None
 
@@ -197,7 +197,7 @@ class ToolsetRemovedResponse(TypedDict):
 
 class ToolsetSwitchResponse(TypedDict):
     toolsetId: str
-    on: bool
+    enabled: bool
 
 
 class SecretStateResponse(SecretInfo):
@@ -206,7 +206,7 @@ class SecretStateResponse(SecretInfo):
 
 class ExportSecretInfo(TypedDict):
     name: str
-    at: list[str]
+    locations: list[str]
 
 
 class ExportResponse(TypedDict):
@@ -214,9 +214,9 @@ class ExportResponse(TypedDict):
     name: str
     bytes: int
     secrets: list[ExportSecretInfo]
-    dropped: list[str]
-    leftOut: list[str]
-    doubts: list[str]
+    droppedParts: list[str]
+    omitted: list[str]
+    possibleSecrets: list[str]
 
 
 _WORST_FIRST = (ProviderNeedsSignIn, ProviderDown, ProviderStart, ProviderOff, ProviderAsleep, ProviderUp)
@@ -241,7 +241,7 @@ def toolset_info(
         "origin": origin_info(toolset.origin),
         "source": import_source_info(toolset.imported_from),
         "digest": None if own is None else own.digest,
-        "linked": None if own is None else own.linked,
+        "linkedFolder": None if own is None else own.linked,
         "servers": server_infos([each for each in servers if isinstance(each.key, ServerKey)], board, resolution),
         "tools": [tool_info(id, resolution) for id in resolution.verdicts if id.toolset == toolset.id],
         "requirements": [] if own is None else list(own.requirements),
@@ -251,7 +251,9 @@ def toolset_info(
         "health": health_info(
             worst_health(healths(servers, board.catalogue)) if is_enabled(policy, toolset.id) else ProviderOff()
         ),
-        "flaws": flaw_infos(() if (listing := board.catalogue.listings.get(own_key)) is None else listing.problems),
+        "problems": listing_problem_infos(
+            () if (listing := board.catalogue.listings.get(own_key)) is None else listing.problems
+        ),
     }
 
 
@@ -275,29 +277,29 @@ def import_response(
         "id": toolset.id,
         "version": toolset.version,
         "digest": own.digest,
-        "linked": own.linked,
+        "linkedFolder": own.linked,
         "source": import_source_info(toolset.imported_from),
         "imported": done,
         "downgrade": _downgrade_text(found),
         "changes": {
-            "any": not found.is_empty,
-            "course": found.version_change,
-            "lines": list(describe_install(found, looked.notes)),
-            "tools": [{"id": str(each.tool), "how": each.change.value} for each in found.tools],
+            "hasChanges": not found.is_empty,
+            "versionChange": found.version_change,
+            "summary": list(describe_install(found, looked.notes)),
+            "tools": [{"id": str(each.tool), "change": each.change.value} for each in found.tools],
             "servers": [_part_diff_info(each) for each in found.servers],
             "overrides": [_part_diff_info(each) for each in found.overrides],
             "files": dict(Counter(each.change.value for each in found.files)),
         },
-        "unrun": list(looked.modules),
-        "waits": [
-            {"id": str(tool), "fingerprint": specs[tool].fingerprint, "alone": tool in looked.needs_own_review}
+        "modulesNotRun": list(looked.modules),
+        "newlyPending": [
+            {"id": str(tool), "fingerprint": specs[tool].fingerprint, "needsOwnReview": tool in looked.needs_own_review}
             for tool in looked.waiting_tools
         ],
         "requirements": list(own.requirements),
-        "pending": [str(tool) for tool in looked.pending_tools],
+        "stillPending": [str(tool) for tool in looked.pending_tools],
         "approved": [str(tool) for tool in looked.approved_tools],
         "secrets": [{"name": name, "set": is_set(name)} for name in own.secrets],
-        "notOpen": [_closed_tool_info(each) for each in looked.closed_tools],
+        "closedTools": [_closed_tool_info(each) for each in looked.closed_tools],
         "unconfirmedServers": [str(key) for key in looked.unconfirmed_servers(policy)],
         "warnings": list(looked.warnings),
         "policyVersion": policy.version,
@@ -305,11 +307,11 @@ def import_response(
 
 
 def _closed_tool_info(each: LockedPart) -> ClosedToolInfo:
-    """In the words of a tool's verdict; an absent one has no status."""
+    """In the words of a tool's verdict; a hidden one has no status."""
     shape: ClosedToolInfo = {
         "id": str(each.about),
-        "verdict": "absent",
-        "sentence": each.sentence,
+        "verdict": "hidden",
+        "message": each.sentence,
         "remedy": each.remedy,
     }
     if each.status is not None:
@@ -323,15 +325,15 @@ def export_response(id: ToolsetId, bundle: ToolsetBundle) -> ExportResponse:
         "toolset": id,
         "name": bundle.name,
         "bytes": len(bundle.content),
-        "secrets": [{"name": name, "at": list(places)} for name, places in bundle.secrets.items()],
-        "dropped": list(bundle.dropped_parts),
-        "leftOut": list(bundle.left_out),
-        "doubts": list(bundle.possible_secrets),
+        "secrets": [{"name": name, "locations": list(places)} for name, places in bundle.secrets.items()],
+        "droppedParts": list(bundle.dropped_parts),
+        "omitted": list(bundle.left_out),
+        "possibleSecrets": list(bundle.possible_secrets),
     }
 
 
 def _part_diff_info(each: PartDifference) -> PartDiffInfo:
-    return {"id": each.name, "how": each.change.value, "settings": list(each.settings)}
+    return {"id": each.name, "change": each.change.value, "settings": list(each.settings)}
 
 
 def _downgrade_text(found: InstallDifferences) -> str | None:
@@ -410,7 +412,7 @@ async def read_import_request(
         yield replace(
             wanted,
             source=Path(body.path),
-            display_path=body.shown,
+            display_path=body.display_path,
             link=body.link,
             reviewed={**wanted.reviewed, **{each.tool: Fingerprint(each.fingerprint) for each in named}},
             approve_all=wanted.approve_all or body.approve == _ALL_TOOLS,
@@ -583,7 +585,7 @@ def toolset_routes(board: BoardState, operator: Operator, installer: Callable[[]
         step = installer().progress[name]
         if step is None:
             raise ProblemError(HTTPStatus.NOT_FOUND, "No import of this name is going on.")
-        return {"said": step.message, "done": step.done_count, "total": step.total}
+        return {"message": step.message, "done": step.done_count, "total": step.total}
 
     @routes.get("/toolsets/{name}")
     async def show_toolset(name: str) -> ToolsetInfo:
@@ -608,8 +610,8 @@ def toolset_routes(board: BoardState, operator: Operator, installer: Callable[[]
     async def switch_toolset(name: str, body: SwitchBody, if_match: IfMatchVersion = None) -> ToolsetSwitchResponse:
         """Switch a whole toolset on or off. Each of its servers and tools keeps its own switch."""
         id = find_toolset(board, name)
-        await run_command(operator, SetSwitch(id, body.on, body.note), if_match)
-        return {"toolsetId": id, "on": body.on}
+        await run_command(operator, SetSwitch(id, body.enabled, body.note), if_match)
+        return {"toolsetId": id, "enabled": body.enabled}
 
     @routes.get("/toolsets/{name}/export", response_model=ExportResponse, responses=_ZIP_RESPONSES)
     async def export_toolset(

@@ -60,7 +60,7 @@ function SummaryPlots({ summary, label }: { summary: ActivitySummary; label: str
   const { total } = summary;
   return (
     <>
-      {!summary.complete && <Notice tone="wants">More was called in this time than is looked at: the latest 200,000 records are told of.</Notice>}
+      {!summary.complete && <Notice tone="needs_action">More was called in this time than is looked at: the latest 200,000 records are told of.</Notice>}
       <div className="activity-row is-plots" tabIndex={0} role="group" aria-label="Plots">
         <ColumnPlot
           name="Calls a minute"
@@ -103,13 +103,13 @@ function SummaryPlots({ summary, label }: { summary: ActivitySummary; label: str
             <StackedBar name="How calls ended" parts={outcomeParts(total.outcomes, summary.outcomeStates)} />
           )}
         </div>
-        <SavedTokens saved={summary.saved} total={total} />
+        <SavedTokens saved={summary.savings} total={total} />
       </div>
     </>
   );
 }
 
-const OUTCOME_TONES: Readonly<Record<string, Tone>> = { cancelled: "gone" };
+const OUTCOME_TONES: Readonly<Record<string, Tone>> = { cancelled: "missing" };
 
 function outcomeParts(outcomes: Readonly<Record<string, number>>, states: ActivitySummary["outcomeStates"]): readonly BarPart[] {
   return Object.entries(outcomes)
@@ -117,7 +117,7 @@ function outcomeParts(outcomes: Readonly<Record<string, number>>, states: Activi
     .map(([outcome, occurrences]) => ({ id: outcome, label: formatOutcome(outcome), value: occurrences, tone: OUTCOME_TONES[outcome] ?? states[outcome] ?? "locked" }));
 }
 
-function SavedTokens({ saved, total }: { saved: ActivitySummary["saved"]; total: ActivitySummary["total"] }): ReactElement {
+function SavedTokens({ saved, total }: { saved: ActivitySummary["savings"]; total: ActivitySummary["total"] }): ReactElement {
   const id = useId();
   const turns = saved.parts.reduce((all, part) => all + part.turns, 0);
   return (

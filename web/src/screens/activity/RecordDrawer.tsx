@@ -74,10 +74,10 @@ function RecordDetails({ record, onRefresh, isFetching }: { record: ActivityReco
           </StateLabel>
           <span className="muted">
             <Time at={record.at} />
-            {record.kind === "call" && record.tookMs !== null && ` · ${formatDuration(record.tookMs)}`}
+            {record.kind === "call" && record.durationMs !== null && ` · ${formatDuration(record.durationMs)}`}
           </span>
         </div>
-        {record.said !== "" && <p className="prewrap wrap-any activity-text">{record.said}</p>}
+        {record.message !== "" && <p className="prewrap wrap-any activity-text">{record.message}</p>}
         <Facts record={record} />
       </div>
       {record.timeline.length > 0 && <Timeline record={record} />}
@@ -111,12 +111,12 @@ function Facts({ record }: { record: ActivityRecordDetails }): ReactElement {
     ["Record", `${record.id}`],
     [
       isCall(record) ? "Tool" : "About",
-      record.about === null ? null : isCall(record) ? (
-        <Link to="/tool" query={{ id: record.about }} className="mono wrap-any">
-          {record.about}
+      record.subject === null ? null : isCall(record) ? (
+        <Link to="/tool" query={{ id: record.subject }} className="mono wrap-any">
+          {record.subject}
         </Link>
       ) : (
-        <span className="mono wrap-any">{record.about}</span>
+        <span className="mono wrap-any">{record.subject}</span>
       ),
     ],
     ["Kind", formatOutcome(record.kind)],
@@ -156,15 +156,15 @@ function Timeline({ record }: { record: ActivityRecordDetails }): ReactElement {
         name="Where the time went"
         format={formatDuration}
         legend={false}
-        parts={record.timeline.map((step) => ({ id: step.part, label: step.part, value: step.ms ?? 0, tone: TIMELINE_TONES[step.part] ?? "plot-1" }))}
+        parts={record.timeline.map((step) => ({ id: step.part, label: step.part, value: step.durationMs ?? 0, tone: TIMELINE_TONES[step.part] ?? "plot-1" }))}
       />
       <ol className="activity-timeline">
         {record.timeline.map((step) => (
           <li key={step.part}>
             <i className={`fill-${TIMELINE_TONES[step.part] ?? "plot-1"}`} aria-hidden="true" />
             <b>{step.part}</b>
-            <span>{step.ms === null ? "–" : formatDuration(step.ms)}</span>
-            {step.said !== "" && <span className="muted small">{step.said}</span>}
+            <span>{step.durationMs === null ? "–" : formatDuration(step.durationMs)}</span>
+            {step.message !== "" && <span className="muted small">{step.message}</span>}
           </li>
         ))}
       </ol>
@@ -208,10 +208,10 @@ function RecordedPayload({
 function RenderedResult({ record }: { record: ActivityRecordDetails }): ReactElement | null {
   const [renderResult, setRenderResult] = useState<{ readonly rendered: RenderedCall | null } | { readonly error: unknown } | null>(null);
   const result = record.result === null ? null : parseObject(record.result);
-  if (record.kind !== "call" || record.outcome !== "returned" || record.about === null || result === null) return null;
+  if (record.kind !== "call" || record.outcome !== "returned" || record.subject === null || result === null) return null;
   const render = (): void => {
     const args = record.arguments === null ? null : parseObject(record.arguments);
-    const body = { tool: record.about, arguments: args ?? {}, result };
+    const body = { tool: record.subject, arguments: args ?? {}, result };
     request<{ readonly rendered: RenderedCall | null }>("/render", { method: "POST", body })
       .then(setRenderResult)
       .catch((error: unknown) => setRenderResult({ error }));
@@ -242,7 +242,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | null {
 }
 
 function ThenAndNow({ record, onRefresh, isFetching }: { record: ActivityRecordDetails; onRefresh: () => void; isFetching: boolean }): ReactElement {
-  const now = record.resolvedNow;
+  const now = record.currentVerdict;
   return (
     <Section
       title="Then and now"
@@ -267,13 +267,13 @@ function ThenAndNow({ record, onRefresh, isFetching }: { record: ActivityRecordD
                 {now.samePolicy && ", the same"}
               </p>
               <p className="row tight">
-                <StateMark state={now.verdict === "open" ? "open" : now.verdict === "gone" ? "gone" : "locked"} label="none" />
+                <StateMark state={now.verdict === "open" ? "open" : now.verdict === "missing" ? "missing" : "locked"} label="none" />
                 <span>{now.status === null ? now.verdict : formatOutcome(now.status)}</span>
               </p>
-              {now.sentence !== "" && <p className="wrap-any">{now.sentence}</p>}
+              {now.message !== "" && <p className="wrap-any">{now.message}</p>}
               {now.remedy !== "" && <p className="muted small wrap-any">{now.remedy}</p>}
-              {record.about !== null && (
-                <ButtonLink small variant="ghost" icon="tool" to="/tool" query={{ id: record.about, tab: "why" }}>
+              {record.subject !== null && (
+                <ButtonLink small variant="ghost" icon="tool" to="/tool" query={{ id: record.subject, tab: "why" }}>
                   Why
                 </ButtonLink>
               )}
@@ -294,7 +294,7 @@ function ChildCalls({ records }: { records: readonly ActivityRecord[] }): ReactE
             <button type="button" className="activity-child" onClick={() => openRecord(record.id)}>
               <b className="mono truncate">{recordName(record)}</b>
               <StateLabel state={record.state}>{formatOutcome(record.outcome)}</StateLabel>
-              <span className="muted">{record.tookMs === null ? "" : formatDuration(record.tookMs)}</span>
+              <span className="muted">{record.durationMs === null ? "" : formatDuration(record.durationMs)}</span>
             </button>
           </li>
         ))}

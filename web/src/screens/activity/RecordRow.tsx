@@ -20,7 +20,7 @@ export function isCall(record: ActivityRecord): boolean {
 
 /** A short name for the record's subject. */
 export function recordName(record: ActivityRecord): string {
-  return record.name ?? record.about ?? record.kind;
+  return record.name ?? record.subject ?? record.kind;
 }
 
 export function RecordRow({ record, selected }: { record: ActivityRecord; selected: boolean }): ReactElement {
@@ -35,7 +35,7 @@ export function RecordRow({ record, selected }: { record: ActivityRecord; select
   };
   return (
     <a
-      className={`activity-record ${record.said === "" ? "" : "has-message"}`}
+      className={`activity-record ${record.message === "" ? "" : "has-message"}`}
       href={pageUrl("/activity", linkQuery)}
       onClick={open}
       aria-current={selected || undefined}
@@ -57,9 +57,9 @@ export function RecordRow({ record, selected }: { record: ActivityRecord; select
       <span className="activity-outcome">
         <StateLabel state={record.state}>{formatOutcome(record.outcome)}</StateLabel>
       </span>
-      <span className="activity-took">{record.tookMs === null || record.kind === "refusal" ? "" : formatDuration(record.tookMs)}</span>
+      <span className="activity-took">{record.durationMs === null || record.kind === "refusal" ? "" : formatDuration(record.durationMs)}</span>
       <span className="activity-bytes muted">{record.resultBytes === null || record.kind === "refusal" ? "" : formatBytes(record.resultBytes)}</span>
-      {record.said !== "" && <span className="activity-message truncate muted">{record.said}</span>}
+      {record.message !== "" && <span className="activity-message truncate muted">{record.message}</span>}
     </a>
   );
 }

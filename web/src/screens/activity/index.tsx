@@ -116,8 +116,8 @@ function isNarrow(): boolean {
 }
 
 function rowHeight(record: ActivityRecord): number {
-  if (isNarrow()) return record.said === "" ? 68 : 90;
-  return record.said === "" ? 42 : 64;
+  if (isNarrow()) return record.message === "" ? 68 : 90;
+  return record.message === "" ? 42 : 64;
 }
 
 function RecordList({ records, filters }: { records: Records; filters: Filters }): ReactElement {

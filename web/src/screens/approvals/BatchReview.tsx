@@ -26,9 +26,9 @@ export function BatchReview({ group, version, onDecided }: { group: ToolGroup; v
     observer.observe(endMarker.current);
     return () => observer.disconnect();
   }, [isLoaded, batchFingerprint]);
-  const individualCount = group.tools.length - (group.server?.together ?? 0);
+  const individualCount = group.tools.length - (group.server?.approvableTogether ?? 0);
   const approve = (): void => {
-    const successMessage = `${formatCount(group.server?.together ?? 0, "tool")} of ${group.id} approved`;
+    const successMessage = `${formatCount(group.server?.approvableTogether ?? 0, "tool")} of ${group.id} approved`;
     mutation.mutate({ path: "/approvals/approve", body: { server: group.id, fingerprint: batchFingerprint }, version, successMessage, afterSuccess: onDecided });
   };
   return (
@@ -44,7 +44,7 @@ export function BatchReview({ group, version, onDecided }: { group: ToolGroup; v
       <div className="row review-decision">
         {canOperate && (
           <Button variant="primary" icon="check" disabled={!isRead} busy={mutation.isPending} onClick={approve}>
-            Approve {formatCount(group.server?.together ?? 0, "tool")}
+            Approve {formatCount(group.server?.approvableTogether ?? 0, "tool")}
           </Button>
         )}
         {!isRead && <span className="muted small">Read to the end first.</span>}

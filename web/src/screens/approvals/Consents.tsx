@@ -19,7 +19,7 @@ export function useConsents(query: { readonly tool?: string; readonly principal?
 }
 
 export function isActive(consent: Consent): boolean {
-  return !consent.expired && consent.fits !== false;
+  return !consent.expired && consent.current !== false;
 }
 
 /** The tab with all consents. */
@@ -133,15 +133,15 @@ function ConsentClient({ consent, withPreposition = false }: { consent: Consent;
     <span className="wrap-any">
       {withPreposition && "from "}
       {consent.client === null ? "any client" : <VisibleText text={consent.client} />}
-      {consent.whose !== null && <span className="muted">, at <VisibleText text={consent.whose} /></span>}
+      {consent.credentialIdentity !== null && <span className="muted">, at <VisibleText text={consent.credentialIdentity} /></span>}
     </span>
   );
 }
 
 function ConsentExpiry({ consent }: { consent: Consent }): ReactElement {
   if (consent.expired) return <Tag>ended {formatDay(consent.expiresAt ?? "")}</Tag>;
-  if (consent.fits === false) return <Tag>ended: the tool changed</Tag>;
-  return consent.expiresAt === null ? <Tag tone="wants">never</Tag> : <span title={consent.expiresAt}>{formatDay(consent.expiresAt)}</span>;
+  if (consent.current === false) return <Tag>ended: the tool changed</Tag>;
+  return consent.expiresAt === null ? <Tag tone="needs_action">never</Tag> : <span title={consent.expiresAt}>{formatDay(consent.expiresAt)}</span>;
 }
 
 export function RevokeConsentDialog({ consent, onClose }: { consent: Consent; onClose: () => void }): ReactElement {

@@ -13,18 +13,18 @@ export function TicketArguments({ ticket }: { ticket: TicketDetails }): ReactEle
   const isWaiting = ticket.state === "waiting";
   const [showFull, setShowFull] = useState(false);
   const [revealed, setRevealed] = useState<TicketDetails>();
-  const full = useApiQuery<TicketDetails>(["tickets"], path, { full: "true" }, { enabled: showFull && ticket.cut, keepPrevious: false });
+  const full = useApiQuery<TicketDetails>(["tickets"], path, { full: "true" }, { enabled: showFull && ticket.truncated, keepPrevious: false });
   const revealMutation = useApiMutation<TicketDetails>();
   const shown = (isWaiting ? revealed : undefined) ?? (showFull ? full.data : undefined) ?? ticket;
   return (
     <section>
       <h3>Arguments</h3>
       <Json value={shown.arguments} depth={3} exactNumbers={shown.exactNumbers} />
-      {shown.filledIn !== null && <FilledInArguments filled={shown.filledIn} />}
+      {shown.filledArguments !== null && <FilledInArguments filled={shown.filledArguments} />}
       <ArgumentDescriptions tool={ticket.tool} names={Object.keys(ticket.arguments)} />
       {shown.redacted && <p className="muted small">What looks like a secret is left out here.</p>}
-      {shown.cut && (
-        <Notice tone="wants">
+      {shown.truncated && (
+        <Notice tone="needs_action">
           <p>{showFull && full.data !== undefined ? "Not all of it is kept, so not all of it can be shown." : "Long ones are shown in part. Each gap says how much is left out."}</p>
           {!showFull && (
             <Button small onClick={() => setShowFull(true)}>
@@ -51,7 +51,7 @@ export function TicketArguments({ ticket }: { ticket: TicketDetails }): ReactEle
 }
 
 /** What overrides add to the arguments of the caller. */
-function FilledInArguments({ filled }: { filled: NonNullable<TicketDetails["filledIn"]> }): ReactElement {
+function FilledInArguments({ filled }: { filled: NonNullable<TicketDetails["filledArguments"]> }): ReactElement {
   return (
     <>
       {Object.keys(filled.defaults).length > 0 && (

@@ -12,17 +12,17 @@ type ConsentScope = "client" | "always";
 export function TicketDecision({ ticket, onContinue }: { ticket: TicketDetails; onContinue: () => void }): ReactElement {
   const mutation = useApiMutation();
   const [note, setNote] = useState("");
-  const [expiry, setExpiry] = useState<Expiry>({ choice: initialChoice(ticket.standing.days), date: "" });
+  const [expiry, setExpiry] = useState<Expiry>({ choice: initialChoice(ticket.consentTerms.days), date: "" });
   const [confirmScope, setConfirmScope] = useState<ConsentScope | null>(null);
   const decide = (verb: "allow" | "deny", body: unknown, successMessage: string): void =>
     mutation.mutate({ path: `/tickets/${encodeURIComponent(ticket.id)}/${verb}`, body, successMessage, afterSuccess: onContinue });
   const expiresAt = expiryDate(expiry, Date.now());
   const expiryText = expiresAt === null ? "without an end" : `until ${formatDay(expiresAt)}`;
   const giveConsent = (scope: ConsentScope): void => {
-    const body: RequestOf<"/tickets/{id}/allow"> = { scope, note, ...toRequestFields(expiry), confirmDestructive: ticket.standing.destructive };
+    const body: RequestOf<"/tickets/{id}/allow"> = { scope, note, ...toRequestFields(expiry), confirmDestructive: ticket.consentTerms.destructive };
     decide("allow", body, `${ticket.name} runs without confirmation for ${callerText(ticket, scope)}, ${expiryText}`);
   };
-  const requestConsent = (scope: ConsentScope): void => (ticket.standing.destructive ? setConfirmScope(scope) : giveConsent(scope));
+  const requestConsent = (scope: ConsentScope): void => (ticket.consentTerms.destructive ? setConfirmScope(scope) : giveConsent(scope));
   const isDateMissing = expiry.choice === "date" && expiry.date === "";
   return (
     <footer className="review-decision stack">
@@ -35,11 +35,11 @@ export function TicketDecision({ ticket, onContinue }: { ticket: TicketDetails; 
           Deny
         </Button>
       </div>
-      {ticket.standing.possible ? (
+      {ticket.consentTerms.possible ? (
         <fieldset className="form-group stack tight">
           <legend className="field-label">Allow every further call of {ticket.name}, too</legend>
           <div className="row consent-expiry">
-            <Select label="Until" value={expiry.choice} onChange={(expiryChoice) => setExpiry({ ...expiry, choice: expiryChoice })} options={expiryOptions(ticket.standing.days)} />
+            <Select label="Until" value={expiry.choice} onChange={(expiryChoice) => setExpiry({ ...expiry, choice: expiryChoice })} options={expiryOptions(ticket.consentTerms.days)} />
             {expiry.choice === "date" && <Field label="Last day" type="date" value={expiry.date} min={new Date().toISOString().slice(0, 10)} onChange={(date) => setExpiry({ ...expiry, date })} />}
           </div>
           <div className="row">

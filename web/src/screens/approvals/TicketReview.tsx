@@ -27,7 +27,7 @@ function TicketContent({ ticket, onContinue }: { ticket: TicketDetails; onContin
         </h2>
         <p className="muted small">
           from {ticket.client === "" ? "an unnamed client" : <VisibleText text={ticket.client} strict />}
-          {ticket.whose !== null && `, with the credentials of ${ticket.whose}`} · asked {formatRelativeTime(ticket.asked)}
+          {ticket.credentialIdentity !== null && `, with the credentials of ${ticket.credentialIdentity}`} · asked {formatRelativeTime(ticket.requestedAt)}
           {ticket.state === "waiting" && (
             <>
               {" "}
@@ -42,7 +42,7 @@ function TicketContent({ ticket, onContinue }: { ticket: TicketDetails; onContin
           <Notice tone="plain">
             <p>
               It waits no more: {ticket.state}
-              {ticket.decidedBy !== null && ` by ${ticket.decidedBy}`} {ticket.decided !== null && <Time at={ticket.decided} />}
+              {ticket.decidedBy !== null && ` by ${ticket.decidedBy}`} {ticket.decidedAt !== null && <Time at={ticket.decidedAt} />}
               {ticket.note !== "" && `: ${ticket.note}`}
             </p>
             <Button small variant="primary" onClick={onContinue}>

@@ -26,7 +26,7 @@ export function ToolDifference({ tool }: { tool: ToolReviewResponse }): ReactEle
       <header>
         <div className="row">
           <h2 className="mono wrap-any">{tool.name}</h2>
-          <Tag tone="wants">{tool.kind}</Tag>
+          <Tag tone="needs_action">{tool.kind}</Tag>
         </div>
         <Link to="/tool" query={{ id: tool.id }} className="mono small wrap-any">
           {tool.id}
@@ -42,8 +42,8 @@ export function ToolDifference({ tool }: { tool: ToolReviewResponse }): ReactEle
           </p>
         )}
       </header>
-      {tool.block !== null && <Notice tone="plain">{tool.block.sentence}</Notice>}
-      <Findings findings={tool.notes} cautions={tool.cautions} />
+      {tool.block !== null && <Notice tone="plain">{tool.block.message}</Notice>}
+      <Findings findings={tool.findings} cautions={tool.cautions} />
       {tool.difference.length > 0 ? (
         tool.difference.map((section) => <SectionDiff key={section.section} section={section} />)
       ) : (
@@ -58,9 +58,9 @@ function Findings({ findings, cautions }: { findings: readonly Finding[]; cautio
   return (
     <ul className="stack tight" aria-label="What to look at">
       {findings.map((finding) => (
-        <li key={`${finding.path} ${finding.sentence}`}>
-          <Notice tone="wants">
-            <b>{finding.severity === "hard" ? "Looks poisoned" : "Look closely"}:</b> <VisibleText text={finding.sentence} />{" "}
+        <li key={`${finding.path} ${finding.message}`}>
+          <Notice tone="needs_action">
+            <b>{finding.severity === "hard" ? "Looks poisoned" : "Look closely"}:</b> <VisibleText text={finding.message} />{" "}
             {finding.excerpt !== "" && (
               <code className="wrap-any">
                 <VisibleText text={finding.excerpt} />
@@ -74,7 +74,7 @@ function Findings({ findings, cautions }: { findings: readonly Finding[]; cautio
       ))}
       {cautions.map((caution) => (
         <li key={caution}>
-          <Notice tone="wants">
+          <Notice tone="needs_action">
             <VisibleText text={caution} />
           </Notice>
         </li>
@@ -121,7 +121,7 @@ function ApprovalDecision({ tool, onContinue }: { tool: ToolReviewResponse; onCo
   const changed = readFingerprint !== tool.fingerprint;
   const [note, setNote] = useState("");
   const [confirmOpen, setConfirmOpen] = useState(false);
-  const hardFindings = tool.notes.filter(({ severity }) => severity === "hard");
+  const hardFindings = tool.findings.filter(({ severity }) => severity === "hard");
   const noteField = useRef<HTMLDivElement>(null);
   const decide = (path: string, body: unknown, successMessage: string): void => mutation.mutate({ path, body, successMessage, afterSuccess: onContinue });
   const sendApproval = (): void => decide("/approvals/approve", { tools: [{ tool: tool.id, fingerprint: readFingerprint }] }, `${tool.name} is approved as you read it`);
@@ -195,8 +195,8 @@ function ApprovalDecision({ tool, onContinue }: { tool: ToolReviewResponse; onCo
         <p>It looks poisoned: its words try to make a model do what nobody asked for. Once it is approved, every model that is shown the tool reads them.</p>
         <ul className="dotted">
           {hardFindings.map((finding) => (
-            <li key={`${finding.path} ${finding.sentence}`}>
-              <VisibleText text={finding.sentence} />
+            <li key={`${finding.path} ${finding.message}`}>
+              <VisibleText text={finding.message} />
             </li>
           ))}
         </ul>

@@ -39,7 +39,7 @@ export default function ApprovalsScreen(): ReactElement {
   const consents = useConsents();
   const approvals = useApiQuery<Approvals>(["approvals", "board", "policy"], "/approvals");
   const tickets = useApiQuery<Tickets>(["tickets"], "/tickets");
-  const groups = useMemo(() => groupByServer(approvals.data?.waiting ?? [], approvals.data?.servers ?? []), [approvals.data]);
+  const groups = useMemo(() => groupByServer(approvals.data?.pending ?? [], approvals.data?.servers ?? []), [approvals.data]);
   const queue = useMemo(() => queueItems(tickets.data?.tickets ?? [], groups), [tickets.data, groups]);
   const group = groups.find(({ id }) => id === server);
   const requestedKey = ticket || tool;
@@ -64,7 +64,7 @@ export default function ApprovalsScreen(): ReactElement {
   return (
     <Screen
       title="Approvals"
-      lead={<QueueSummary tools={approvals.data?.waiting.length} calls={tickets.data?.tickets.length} />}
+      lead={<QueueSummary tools={approvals.data?.pending.length} calls={tickets.data?.tickets.length} />}
       json={{ path: showsConsents ? "/tickets/consents" : selected?.kind === "ticket" ? "/tickets" : "/approvals" }}
       command={showsConsents ? "pegboard tickets consents" : selected?.kind === "ticket" ? shellCommand("pegboard", "tickets", "show", selected.key) : selected ? shellCommand("pegboard", "approvals", "show", selected.key) : "pegboard approvals list"}
     >
@@ -188,7 +188,7 @@ function ServerGroup({ group, selected }: { group: ToolGroup; selected: string }
                 )}
               </span>
               <span className="row tight">
-                {tool.risk.hard + tool.risk.soft > 0 && <Tag tone="wants">{tool.risk.hard > 0 ? "looks poisoned" : "look closely"}</Tag>}
+                {tool.risk.hard + tool.risk.soft > 0 && <Tag tone="needs_action">{tool.risk.hard > 0 ? "looks poisoned" : "look closely"}</Tag>}
                 <Tag>{tool.kind}</Tag>
               </span>
             </button>

@@ -7,15 +7,15 @@ const tool = (id: string, server: string | null): WaitingTool => ({
   name: id,
   server,
   kind: "new",
-  risk: { word: "none", hard: 0, soft: 0 },
-  notes: [],
+  risk: { level: "none", hard: 0, soft: 0 },
+  findings: [],
   fingerprint: "f",
   since: null,
 });
-const groups = groupByServer([tool("a", "dev~x"), tool("b", "dev~y"), tool("c", "dev~x"), tool("d", null)], [{ id: "dev~x", waiting: 2, together: 2, fingerprint: "b" }]);
+const groups = groupByServer([tool("a", "dev~x"), tool("b", "dev~y"), tool("c", "dev~x"), tool("d", null)], [{ id: "dev~x", pendingTools: 2, approvableTogether: 2, fingerprint: "b" }]);
 
 test("tools are grouped by provider in the gateway's order", () => {
-  expect(groups.map(({ id, server, tools }) => [id, server?.together ?? null, tools.map(({ id }) => id)])).toEqual([
+  expect(groups.map(({ id, server, tools }) => [id, server?.approvableTogether ?? null, tools.map(({ id }) => id)])).toEqual([
     ["dev~x", 2, ["a", "c"]],
     ["dev~y", null, ["b"]],
     ["builtin", null, ["d"]],

@@ -21,12 +21,12 @@ function FirstRunSteps({ firstRun }: { firstRun: FirstRunState }): ReactElement 
               <li key={step.kind} className="first-run-option">
                 <div className="grow">
                   <h3>{step.title}</h3>
-                  <p className="muted small">{step.sentence}</p>
+                  <p className="muted small">{step.description}</p>
                 </div>
                 {step.kind === "demo" ? (
                   <code>{step.command}</code>
-                ) : step.kind === "import" && firstRun.importable === 0 ? null : (
-                  <ButtonLink small variant={step.kind === (firstRun.importable > 0 ? "import" : "add") ? "primary" : "default"} to="/servers" query={step.kind === "import" ? { add: "client" } : { add: "paste" }}>
+                ) : step.kind === "import" && firstRun.importableServers === 0 ? null : (
+                  <ButtonLink small variant={step.kind === (firstRun.importableServers > 0 ? "import" : "add") ? "primary" : "default"} to="/servers" query={step.kind === "import" ? { add: "client" } : { add: "paste" }}>
                     {step.kind === "import" ? "Look at them" : "Add a server"}
                   </ButtonLink>
                 )}
@@ -43,7 +43,7 @@ function FirstRunSteps({ firstRun }: { firstRun: FirstRunState }): ReactElement 
 /** The remaining steps, below a board with tools until one of them was called. */
 export function NextSteps(): ReactElement | null {
   const firstRun = useApiQuery<FirstRunState>(["board", "servers", "activity"], "/first-run").data;
-  if (firstRun === undefined || firstRun.called || firstRun.servers === 0) return null;
+  if (firstRun === undefined || firstRun.hasCalls || firstRun.servers === 0) return null;
   return (
     <section aria-label="To a first call">
       <ol className="first-run-steps">
@@ -57,14 +57,14 @@ function ConnectAndCallSteps({ firstRun }: { firstRun: FirstRunState }): ReactEl
   const snippet = JSON.stringify({ mcpServers: { pegboard: { type: "http", url: firstRun.endpoint ?? "" } } }, null, 2);
   return (
     <>
-        <Step number={2} title="Connect your client" done={firstRun.called}>
+        <Step number={2} title="Connect your client" done={firstRun.hasCalls}>
           {firstRun.endpoint === null ? (
             <p className="muted">This gateway has no address for MCP clients. Start it with: pegboard serve</p>
           ) : (
             <>
               <p className="muted small">Put this into your client&apos;s list of MCP servers, in place of the servers it has now:</p>
               <Code text={snippet} />
-              {firstRun.asks && (
+              {firstRun.requiresTokens && (
                 <div className="row small">
                   <span className="grow">It asks who calls: your client needs a token, too.</span>
                   <ButtonLink small to="/settings" query={{ tab: "tokens", make: "1" }}>
@@ -75,7 +75,7 @@ function ConnectAndCallSteps({ firstRun }: { firstRun: FirstRunState }): ReactEl
             </>
           )}
         </Step>
-        <Step number={3} title="Call a tool" done={firstRun.called}>
+        <Step number={3} title="Call a tool" done={firstRun.hasCalls}>
           <p className="muted small">
             {firstRun.openTools > 0 ? `${formatCount(firstRun.openTools, "tool")} open. Ask your model for something, or try one here; every call is in the activity.` : "Once a tool is open, ask your model for something, or try it here."}
           </p>

@@ -267,7 +267,7 @@ const ToolsetHeading = memo(function ToolsetHeading({ toolset, shownCount, isFil
             {toolset.title}
           </Link>
         )}
-        {!toolset.on || toolset.health.state === "off" ? <Tag tone="locked">off</Tag> : <ToolsetHealth health={toolset.health} />}
+        {!toolset.enabled || toolset.health.state === "off" ? <Tag tone="locked">off</Tag> : <ToolsetHealth health={toolset.health} />}
         <span className="board-counts">
           {isFiltered && <span className="muted">{formatNumber(shownCount)} of {formatNumber(total)}</span>}
           {!isFiltered && total === 0 && <span className="muted">no tools</span>}
@@ -284,14 +284,14 @@ const ToolsetHeading = memo(function ToolsetHeading({ toolset, shownCount, isFil
   );
 });
 
-const HEALTH_STATES_SHOWN: Readonly<Partial<Record<Health["state"], ToolState>>> = { down: "broken", needs_sign_in: "wants", starting: "locked", asleep: "locked" };
+const HEALTH_STATES_SHOWN: Readonly<Partial<Record<Health["state"], ToolState>>> = { down: "broken", needs_sign_in: "needs_action", starting: "locked", asleep: "locked" };
 
 /** A healthy server needs no label. */
 function ToolsetHealth({ health }: { health: Health }): ReactElement | null {
   const state = HEALTH_STATES_SHOWN[health.state];
   return state === undefined ? null : (
     <span className="small board-health truncate">
-      <StateLabel state={state}>{health.sentence}</StateLabel>
+      <StateLabel state={state}>{health.message}</StateLabel>
     </span>
   );
 }

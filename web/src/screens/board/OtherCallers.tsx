@@ -7,7 +7,7 @@ import { Link } from "@/components";
 /** The gateway reports one more than this if there are more. */
 const MAX_REPORTED = 20;
 
-export function OtherCallers({ tool, callers, max = MAX_REPORTED }: { tool: string; callers: ToolCardResponse["others"]; max?: number }): ReactElement | null {
+export function OtherCallers({ tool, callers, max = MAX_REPORTED }: { tool: string; callers: ToolCardResponse["otherCallers"]; max?: number }): ReactElement | null {
   if (callers.length === 0) return null;
   const hiddenCount = callers.length - max;
   return (
@@ -18,7 +18,7 @@ export function OtherCallers({ tool, callers, max = MAX_REPORTED }: { tool: stri
           <Link to="/tool" query={{ id: tool, as: caller.principal, tab: "why" }}>
             {caller.principal}
           </Link>
-          : <span className="muted">{caller.sentence}</span>
+          : <span className="muted">{caller.message}</span>
         </li>
       ))}
       {hiddenCount > 0 && <li className="muted">{callers.length > MAX_REPORTED ? "Nor for others." : `Nor for ${formatCount(hiddenCount, "other")}.`}</li>}

@@ -28,12 +28,12 @@ export function SuggestedActionButton({ subject, version, onWiden }: { subject: 
   );
   const targetPath = encodeURIComponent(target);
   switch (kind) {
-    case "switch_tool":
-      return postButton("/tools/switch", { tool: target, on: true }, `${subject.name} is switched on`);
-    case "switch_server":
-      return postButton(`/servers/${targetPath}/switch`, { on: true }, `${target} is switched on`);
-    case "switch_toolset":
-      return postButton(`/toolsets/${targetPath}/switch`, { on: true }, `${target} is switched on`);
+    case "enable_tool":
+      return postButton("/tools/switch", { tool: target, enabled: true }, `${subject.name} is switched on`);
+    case "enable_server":
+      return postButton(`/servers/${targetPath}/switch`, { enabled: true }, `${target} is switched on`);
+    case "enable_toolset":
+      return postButton(`/toolsets/${targetPath}/switch`, { enabled: true }, `${target} is switched on`);
     case "restart":
       return canOperate ? (
         <Button variant="primary" small icon="refresh" busy={mutation.isPending} onClick={() => mutation.mutate({ path: `/servers/${targetPath}/restart`, successMessage: `${target} starts again` })}>
@@ -47,13 +47,13 @@ export function SuggestedActionButton({ subject, version, onWiden }: { subject: 
       return linkButton("/servers", { id: target });
     case "set_secret":
       return linkButton("/toolsets", { id: target.split("/")[0] ?? "" });
-    case "correct_override":
+    case "edit_override":
       return linkButton("/tool", { id: target, tab: "override" });
     case "grant":
       return isAdmin ? <GrantButton action={subject.action} version={version} /> : linkButton("/settings", { tab: "people", id: target });
-    case "make_token":
+    case "create_token":
       return isAdmin ? linkButton("/settings", { tab: "tokens", make: "1" }) : null;
-    case "widen":
+    case "widen_selection":
       return onWiden === undefined ? null : (
         <Button variant="primary" small onClick={onWiden}>
           {label}

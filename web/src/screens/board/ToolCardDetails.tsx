@@ -36,7 +36,7 @@ export function ToolCardDetails({
   const container = useRef<HTMLDivElement>(null);
   const [showMore, setShowMore] = useState(false);
   const [position, setPosition] = useState({ left: -9999, top: 0 });
-  const otherCallers = useApiQuery<ToolCardResponse>(["board", "policy"], "/board/peg", { tool: tool.id, ...useCallerView().query }, { enabled: tool.state === "open" }).data?.others;
+  const otherCallers = useApiQuery<ToolCardResponse>(["board", "policy"], "/board/tool", { tool: tool.id, ...useCallerView().query }, { enabled: tool.state === "open" }).data?.otherCallers;
   useLayoutEffect(() => {
     const card = container.current;
     if (card === null) return;
@@ -66,20 +66,20 @@ export function ToolCardDetails({
         <StateMark state={tool.state} />
       </header>
       <p className="mono muted small wrap-any">{tool.id}</p>
-      {tool.sentence !== null && <p className="wrap-any">{tool.sentence}</p>}
-      {tool.more.length > 0 &&
+      {tool.message !== null && <p className="wrap-any">{tool.message}</p>}
+      {tool.otherReasons.length > 0 &&
         (showMore ? (
           <ul className="dotted small muted">
-            {tool.more.map((each) => (
+            {tool.otherReasons.map((each) => (
               <li key={each}>{each}</li>
             ))}
           </ul>
         ) : (
           <button type="button" className="button variant-ghost is-small tool-card-details-more" onClick={() => setShowMore(true)}>
-            and {tool.more.length} more
+            and {tool.otherReasons.length} more
           </button>
         ))}
-      {tool.unlisted && presentation !== null && <p className="small wrap-any">{presentation.ofTool}</p>}
+      {tool.unlisted && presentation !== null && <p className="small wrap-any">{presentation.unlistedToolMessage}</p>}
       {otherCallers !== undefined && <OtherCallers tool={tool.id} callers={otherCallers} max={3} />}
       {isLockedDespiteSwitch(tool) && <p className="muted small">{lockReason(tool)}</p>}
       {tool.remedy !== null && tool.action.kind === "none" && <p className="muted small wrap-any">{tool.remedy}</p>}

@@ -22,14 +22,14 @@ export function UnknownTool({ text, view, version, onNavigate }: { text: string;
     return (
       <div className="stack unknown-tool" role="status">
         <p>
-          <ToolLink id={why.data.id} onNavigate={onNavigate} /> {why.data.verdict === "open" ? "is open." : why.data.sentence}
+          <ToolLink id={why.data.id} onNavigate={onNavigate} /> {why.data.verdict === "open" ? "is open." : why.data.message}
         </p>
       </div>
     );
   }
-  const body = (why.error?.body ?? {}) as { readonly tools?: readonly string[]; readonly unheard?: readonly ServerWithUnknownTools[] };
+  const body = (why.error?.body ?? {}) as { readonly tools?: readonly string[]; readonly unlistedProviders?: readonly ServerWithUnknownTools[] };
   const similar = body.tools ?? [];
-  const servers = body.unheard ?? [];
+  const servers = body.unlistedProviders ?? [];
   if (similar.length === 0 && servers.length === 0) {
     return (
       <p className="unknown-tool wrap-any" role="status">
@@ -72,7 +72,7 @@ export function UnknownServerTools({ servers, version, message = "" }: { servers
       {servers.map((each) => (
         <li key={each.id} className="row apart">
           <span className="wrap-any">
-            <span className="mono">{each.id}</span> {!message.includes(each.sentence) && <span className="muted">{each.sentence}</span>}
+            <span className="mono">{each.id}</span> {!message.includes(each.message) && <span className="muted">{each.message}</span>}
           </span>
           <SuggestedActionButton subject={{ name: each.id, action: each.action }} version={version} />
         </li>

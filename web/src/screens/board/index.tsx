@@ -31,7 +31,7 @@ function useFilters(): BoardFilters {
 
 function mergePages(previous: Board, next: Board): Board {
   // The version of the first page: the other pages are at least as new.
-  return { ...next, policyVersion: previous.policyVersion, pegs: [...previous.pegs, ...next.pegs] };
+  return { ...next, policyVersion: previous.policyVersion, tools: [...previous.tools, ...next.tools] };
 }
 
 export default function BoardScreen(): ReactElement {
@@ -59,7 +59,7 @@ function BoardTotals({ board }: { board: Board }): ReactElement {
   return (
     <>
       {formatTotals(board.totals, formatNumber)}
-      {board.presentation !== null && <p className="small wrap-any">{board.presentation.sentence}</p>}
+      {board.presentation !== null && <p className="small wrap-any">{board.presentation.message}</p>}
     </>
   );
 }
@@ -78,12 +78,12 @@ function BoardSkeleton(): ReactElement {
 
 /** Whether there are only the gateway's own tools. */
 function hasOnlyBuiltins(board: Board): boolean {
-  return board.toolsets.every((toolset) => toolset.id === "builtin") && board.pegs.every((tool) => tool.provider === "builtin");
+  return board.toolsets.every((toolset) => toolset.id === "builtin") && board.tools.every((tool) => tool.provider === "builtin");
 }
 
 /** The current state of these tools; one that is gone stays as it was. */
 function currentTools(tools: readonly ToolCard[], board: Board): readonly ToolCard[] {
-  const currentById = new Map(board.pegs.map((tool) => [tool.id, tool]));
+  const currentById = new Map(board.tools.map((tool) => [tool.id, tool]));
   return tools.map((tool) => currentById.get(tool.id) ?? tool);
 }
 
@@ -105,10 +105,10 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
   const index = useMemo(() => boardIndex(board), [board]);
   const filtersKey = JSON.stringify(filters);
   const visibleTools = useMemo(() => filterTools(index, JSON.parse(filtersKey) as BoardFilters), [index, filtersKey]);
-  const providerCounts = useMemo(() => [...Map.groupBy(board.pegs, (tool) => tool.provider)].map(([kind, tools]) => [kind, tools.length] as const), [board]);
+  const providerCounts = useMemo(() => [...Map.groupBy(board.tools, (tool) => tool.provider)].map(([kind, tools]) => [kind, tools.length] as const), [board]);
   const serverChoices = useMemo(() => serverOptions(board), [board]);
   const isFiltered = filterText !== "" || states.length + providers.length + servers.length + hints.length > 0;
-  const selectedTools = useMemo(() => board.pegs.filter((tool) => selectedIds.has(tool.id)), [board, selectedIds]);
+  const selectedTools = useMemo(() => board.tools.filter((tool) => selectedIds.has(tool.id)), [board, selectedIds]);
   const toolsToDisable = useMemo(() => (toolsBeingDisabled === null ? null : currentTools(toolsBeingDisabled, board)), [toolsBeingDisabled, board]);
   if (view.isDefault && hasOnlyBuiltins(board)) return <FirstRun />;
 
@@ -117,15 +117,15 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
     if (!canOperate) return;
     const tools = selectedIds.has(tool.id) ? selectedTools : [tool];
     if (tools.length === 1 && isLockedDespiteSwitch(tool)) {
-      toast(`${tool.name}: ${lockReason(tool)} ${tool.sentence ?? ""}`, "wants");
+      toast(`${tool.name}: ${lockReason(tool)} ${tool.message ?? ""}`, "needs_action");
       return;
     }
-    if (tool.switchOn) setToolsBeingDisabled(tools);
+    if (tool.enabled) setToolsBeingDisabled(tools);
     else void enableTools(tools);
   };
   const enableTools = async (tools: readonly ToolCard[]): Promise<void> => {
     // The selection is based on the old version, so it is cleared.
-    if ((await setToolsEnabled({ tools, on: true })) && tools.some((tool) => selectedIds.has(tool.id))) setSelectedIds(new Set());
+    if ((await setToolsEnabled({ tools, enabled: true })) && tools.some((tool) => selectedIds.has(tool.id))) setSelectedIds(new Set());
   };
   const clear = (): void =>
     updateQuery((query) => {
@@ -153,7 +153,7 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
             }}
           />
           <p className="muted small board-count" role="status">
-            {isFiltered ? `${formatNumber(visibleTools.length)} of ${formatCount(board.pegs.length, "tool")}` : formatCount(board.pegs.length, "tool")}
+            {isFiltered ? `${formatNumber(visibleTools.length)} of ${formatCount(board.tools.length, "tool")}` : formatCount(board.tools.length, "tool")}
           </p>
         </div>
       </div>
@@ -230,10 +230,10 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
           <b>{formatCount(selectedTools.length, "tool")} chosen</b>
           {canOperate && (
             <>
-              <Button small busy={busy} onClick={() => void enableTools(selectedTools.filter((tool) => !tool.switchOn))} disabled={selectedTools.every((tool) => tool.switchOn)}>
+              <Button small busy={busy} onClick={() => void enableTools(selectedTools.filter((tool) => !tool.enabled))} disabled={selectedTools.every((tool) => tool.enabled)}>
                 Turn on
               </Button>
-              <Button small busy={busy} onClick={() => setToolsBeingDisabled(selectedTools.filter((tool) => tool.switchOn))} disabled={selectedTools.every((tool) => !tool.switchOn)}>
+              <Button small busy={busy} onClick={() => setToolsBeingDisabled(selectedTools.filter((tool) => tool.enabled))} disabled={selectedTools.every((tool) => !tool.enabled)}>
                 Turn off
               </Button>
             </>
@@ -251,7 +251,7 @@ function BoardContent({ board, view }: { board: Board; view: CallerView }): Reac
           busy={busy}
           onClose={() => setToolsBeingDisabled(null)}
           onConfirm={(note) =>
-            void setToolsEnabled({ tools: toolsToDisable, on: false }, note).then((done) => {
+            void setToolsEnabled({ tools: toolsToDisable, enabled: false }, note).then((done) => {
               if (!done) return;
               setToolsBeingDisabled(null);
               setSelectedIds(new Set());

@@ -17,21 +17,21 @@ function tool(id: string, rest: Partial<ToolCard> = {}): ToolCard {
     state: "open",
     verdict: "open",
     status: null,
-    sentence: null,
+    message: null,
     remedy: null,
-    more: [],
+    otherReasons: [],
     action: { kind: "none", target: "", label: "", toolsets: [] },
     overridden: false,
     hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
     tokens: 10,
-    switchOn: true,
+    enabled: true,
     unlisted: false,
     ...rest,
   };
 }
 
 function toolset(id: string): BoardToolset {
-  return { id, title: id.toUpperCase(), userMcp: true, on: true, health: { state: "up", sentence: "up" }, counts: { open: 0, locked: 0, wants: 0, broken: 0, gone: 0, tokens: 0 } };
+  return { id, title: id.toUpperCase(), userMcp: true, enabled: true, health: { state: "up", message: "up" }, counts: { open: 0, locked: 0, needs_action: 0, broken: 0, missing: 0, tokens: 0 } };
 }
 
 const TOOLS = [
@@ -41,9 +41,9 @@ const TOOLS = [
   tool("library:search", { provider: "python" }),
 ];
 const BOARD: Board = {
-  pegs: TOOLS,
+  tools: TOOLS,
   toolsets: [toolset("desk"), toolset("empty"), toolset("library")],
-  totals: { open: 3, locked: 1, wants: 0, broken: 0, gone: 0, tokens: 40 },
+  totals: { open: 3, locked: 1, needs_action: 0, broken: 0, missing: 0, tokens: 40 },
   presentation: null,
   policyVersion: 1,
   next: null,
@@ -90,14 +90,14 @@ test("a tool of one server in two toolsets has one key", () => {
 });
 
 test("the totals are one sentence", () => {
-  const totalsText = (rest: Partial<Board["totals"]>): string => formatTotals({ open: 0, locked: 0, wants: 0, broken: 0, gone: 0, tokens: 0, ...rest }, String);
-  expect(totalsText({ open: 41, locked: 7, wants: 2, tokens: 6200 })).toBe("41 open, 7 locked, 2 want you; 6200 tokens if all shown");
-  expect(totalsText({ wants: 1, gone: 3, broken: 1 })).toBe("0 open, 0 locked, 1 wants you, 1 broken, 3 no longer offered; 0 tokens if all shown");
+  const totalsText = (rest: Partial<Board["totals"]>): string => formatTotals({ open: 0, locked: 0, needs_action: 0, broken: 0, missing: 0, tokens: 0, ...rest }, String);
+  expect(totalsText({ open: 41, locked: 7, needs_action: 2, tokens: 6200 })).toBe("41 open, 7 locked, 2 want you; 6200 tokens if all shown");
+  expect(totalsText({ needs_action: 1, missing: 3, broken: 1 })).toBe("0 open, 0 locked, 1 wants you, 1 broken, 3 no longer offered; 0 tokens if all shown");
 });
 
 test("a server is selected by id, with its toolset if two have that id", () => {
   const tools = [tool("desk:a", { serverId: "desk" }), tool("dev:b", { serverId: "git" }), tool("ops:c", { serverId: "git" }), tool("builtin:d", { provider: "builtin" })];
-  const board = { ...BOARD, pegs: tools };
+  const board = { ...BOARD, tools };
   expect(serverOptions(board)).toEqual([
     { id: "desk~desk", label: "desk", toolCount: 1 },
     { id: "dev~git", label: "dev~git", toolCount: 1 },
@@ -108,7 +108,7 @@ test("a server is selected by id, with its toolset if two have that id", () => {
 
 test("the command has the selected filters", () => {
   expect(filterOptions(NONE)).toEqual([]);
-  expect(filterOptions({ filterText: " a note ", states: ["locked", "wants"], providers: ["mcp"], servers: ["ops~git"], hints: ["readOnly"] })).toEqual([
-    "--q", "a note", "--state", "locked,wants", "--provider", "mcp", "--server", "ops~git", "--hint", "readOnly",
+  expect(filterOptions({ filterText: " a note ", states: ["locked", "needs_action"], providers: ["mcp"], servers: ["ops~git"], hints: ["readOnly"] })).toEqual([
+    "--q", "a note", "--state", "locked,needs_action", "--provider", "mcp", "--server", "ops~git", "--hint", "readOnly",
   ]);
 });

@@ -25,14 +25,14 @@ export const HINT_LABELS: Readonly<Record<keyof ToolHints, string>> = {
 /** Built once per response, so that a keystroke only compares. */
 export function boardIndex(board: Board): TextIndex<ToolCard> {
   const titles = new Map(board.toolsets.map((toolset) => [toolset.id, toolset.title]));
-  return buildTextIndex(board.pegs, (tool) => `${tool.name} ${tool.title ?? ""} ${tool.wireName ?? ""} ${tool.id} ${titles.get(tool.toolsetId) ?? ""}`);
+  return buildTextIndex(board.tools, (tool) => `${tool.name} ${tool.title ?? ""} ${tool.wireName ?? ""} ${tool.id} ${titles.get(tool.toolsetId) ?? ""}`);
 }
 
 /** The servers to filter by. The label is the server's id, with its toolset if two toolsets have a server of that id. */
 export function serverOptions(board: Board): readonly { readonly id: string; readonly label: string; readonly toolCount: number }[] {
   const toolCount = new Map<string, number>();
   const names = new Map<string, string>();
-  for (const tool of board.pegs) {
+  for (const tool of board.tools) {
     if (tool.serverId === null) continue;
     toolCount.set(serverKey(tool), (toolCount.get(serverKey(tool)) ?? 0) + 1);
     names.set(serverKey(tool), tool.serverId);
@@ -99,9 +99,9 @@ export function formatTotals(totals: Board["totals"], format: (value: number) =>
   const labels: Readonly<Record<ToolState, (count: number) => string>> = {
     open: (count) => `${format(count)} open`,
     locked: (count) => `${format(count)} locked`,
-    wants: (count) => `${format(count)} ${count === 1 ? "wants" : "want"} you`,
+    needs_action: (count) => `${format(count)} ${count === 1 ? "wants" : "want"} you`,
     broken: (count) => `${format(count)} broken`,
-    gone: (count) => `${format(count)} no longer offered`,
+    missing: (count) => `${format(count)} no longer offered`,
   };
   const parts = (Object.keys(labels) as ToolState[])
     .filter((state) => totals[state] > 0 || state === "open" || state === "locked")

@@ -1,11 +1,11 @@
 /** Explains a switch that is on beside a tool that is not open: something else locks the tool. */
 import type { ToolCard } from "@/api/types";
 
-type LockableTool = Pick<ToolCard, "switchOn" | "state" | "action">;
+type LockableTool = Pick<ToolCard, "enabled" | "state" | "action">;
 
 /** The tool's own switch is on, and the tool is not open. */
 export function isLockedDespiteSwitch(tool: LockableTool): boolean {
-  return tool.switchOn && tool.state !== "open" && tool.state !== "gone";
+  return tool.enabled && tool.state !== "open" && tool.state !== "missing";
 }
 
 export function lockReason(tool: LockableTool): string {

@@ -8,23 +8,23 @@ import { Button, Dialog, ConcurrentChangeNotice, TextArea } from "@/components";
 
 /** The state of a tool that matters to somebody who disables it. Decisions about other tools do not change it. */
 export function switchSnapshot(tool: ToolCard): string {
-  return JSON.stringify([tool.id, tool.state, tool.verdict, tool.status, tool.sentence, tool.switchOn]);
+  return JSON.stringify([tool.id, tool.state, tool.verdict, tool.status, tool.message, tool.enabled]);
 }
 
-export type SwitchRequest = { readonly tools: readonly ToolCard[]; readonly on: boolean };
+export type SwitchRequest = { readonly tools: readonly ToolCard[]; readonly enabled: boolean };
 
 /** `setToolsEnabled` changes all of the tools or none, based on the version that the person saw. */
 export function useToolSwitch(guard: VersionGuard): { readonly setToolsEnabled: (request: SwitchRequest, note?: string) => Promise<boolean>; readonly busy: boolean } {
   const mutation = useApiMutation({ guard });
-  const setToolsEnabled = async ({ tools, on }: SwitchRequest, note = ""): Promise<boolean> => {
+  const setToolsEnabled = async ({ tools, enabled }: SwitchRequest, note = ""): Promise<boolean> => {
     const [first] = tools;
     if (first === undefined) return true;
     const isSingle = tools.length === 1;
     try {
       await mutation.mutateAsync({
         path: isSingle ? "/tools/switch" : "/tools/switches",
-        body: isSingle ? { tool: first.id, on, note } : { tools: tools.map((tool) => tool.id), on, note },
-        successMessage: `${isSingle ? first.name : formatCount(tools.length, "tool")} switched ${on ? "on" : "off"}`,
+        body: isSingle ? { tool: first.id, enabled, note } : { tools: tools.map((tool) => tool.id), enabled, note },
+        successMessage: `${isSingle ? first.name : formatCount(tools.length, "tool")} switched ${enabled ? "on" : "off"}`,
       });
       return true;
     } catch {
@@ -72,7 +72,7 @@ export function DisableToolsDialog({
         }}
       >
         <ConcurrentChangeNotice guard={guard} unchanged="Your note is kept." />
-        {singleTool?.sentence && <p className="muted">It is locked already: {singleTool.sentence}</p>}
+        {singleTool?.message && <p className="muted">It is locked already: {singleTool.message}</p>}
         <TextArea
           label="Note"
           hint="Whoever asks why it is off reads this."

@@ -18,21 +18,21 @@ export const SCHEMA: Schema = {
 
 export const SECTION: DiffSection = {
   section: "description",
-  words: [
-    { how: "kept", text: "Deletes a repository" },
-    { how: "removed", text: " after asking" },
-    { how: "added", text: " at once and for good" },
-    { how: "kept", text: "." },
+  pieces: [
+    { kind: "kept", text: "Deletes a repository" },
+    { kind: "removed", text: " after asking" },
+    { kind: "added", text: " at once and for good" },
+    { kind: "kept", text: "." },
   ],
   changes: [
-    { path: "inputSchema.properties.path", how: "added", sentence: "A parameter 'path' was added and is required.", before: null, after: '{\n  "type": "string"\n}', words: [] },
-    { path: "annotations.readOnlyHint", how: "changed", sentence: "It claims to be read-only no longer.", before: "true", after: "false", words: [] },
+    { path: "inputSchema.properties.path", kind: "added", message: "A parameter 'path' was added and is required.", before: null, after: '{\n  "type": "string"\n}', pieces: [] },
+    { path: "annotations.readOnlyHint", kind: "changed", message: "It claims to be read-only no longer.", before: "true", after: "false", pieces: [] },
   ],
-  more: 2,
+  omitted: 2,
 };
 
 function example(renderer: string, config: RenderedCall["config"], rest: Partial<RenderedCall> = {}): RenderedCall {
-  return { renderer, config, standalone: false, missing: [], refused: {}, cut: false, ...rest };
+  return { renderer, config, standalone: false, missing: [], refused: {}, truncated: false, ...rest };
 }
 
 export const EXAMPLES: readonly RenderedCall[] = [
@@ -47,6 +47,6 @@ export const EXAMPLES: readonly RenderedCall[] = [
   example("todo-list", { items: [{ content: "Read it", status: "completed" }, { content: "Say why", status: "pending" }] }),
   example("task", { title: "Find overdue books", status: "done", detail: "Two were found." }),
   example("key-value", { values: { name: "octo/site", stars: 12, open: true } }),
-  example("table", { rows: [{ title: "Dune", due: "2026-03-01" }, { title: "Emma", due: "2026-03-04" }] }, { cut: true }),
+  example("table", { rows: [{ title: "Dune", due: "2026-03-01" }, { title: "Emma", due: "2026-03-04" }] }, { truncated: true }),
   example("editor", { path: "notes/today.md" }, { missing: ["$args.line"], refused: { path: "it must be a path within the workspace" } }),
 ];

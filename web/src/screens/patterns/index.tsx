@@ -87,7 +87,7 @@ export default function PatternsScreen(): ReactElement {
           ))}
           <ToolCardButton tool={sampleTool("open", "overridden", true)} />
           <ToolCardButton tool={sampleTool("open", "chosen")} selected />
-          <ToolCardButton tool={sampleTool("wants", "lit")} highlighted />
+          <ToolCardButton tool={sampleTool("needs_action", "lit")} highlighted />
           <ToolCardButton tool={sampleTool("locked", "a_very_long_name_that_does_not_fit_into_its_tag_at_all")} />
         </div>
       </Pattern>
@@ -105,11 +105,11 @@ export default function PatternsScreen(): ReactElement {
         </div>
       </Pattern>
       <Pattern name="Chips and tags">
-        <ChipGroup name="State" options={TOOL_STATES} selected={selected} onChange={setSelected} counts={{ open: 41, locked: 7, wants: 2 }} renderOption={(state) => <StateMark state={state} />} />
+        <ChipGroup name="State" options={TOOL_STATES} selected={selected} onChange={setSelected} counts={{ open: 41, locked: 7, needs_action: 2 }} renderOption={(state) => <StateMark state={state} />} />
         <div className="row">
           <Tag>claimed</Tag>
           <Tag tone="open">new</Tag>
-          <Tag tone="wants">changed</Tag>
+          <Tag tone="needs_action">changed</Tag>
           <Tag tone="broken">destructive</Tag>
           <Tag tone="locked">Disabled</Tag>
         </div>
@@ -140,7 +140,7 @@ export default function PatternsScreen(): ReactElement {
           name="Servers"
           rows={[
             { id: "github", state: "open" as const, open: 41, last: "2026-01-01T00:00:00Z" },
-            { id: "mail", state: "wants" as const, open: 0, last: null },
+            { id: "mail", state: "needs_action" as const, open: 0, last: null },
             { id: "build", state: "broken" as const, open: 3, last: null },
           ]}
           rowKey={(row) => row.id}
@@ -162,10 +162,10 @@ export default function PatternsScreen(): ReactElement {
       <Pattern name="Plots">
         <div className="thirds">
           <LinePlot name="Latency" labels={HOURS} band series={[{ id: "p50", label: "p50", tone: "plot-1", values: SAMPLE_VALUES }, { id: "p95", label: "p95", tone: "plot-2", values: SAMPLE_VALUES.map((value) => value * 2.2) }]} format={(value) => `${Math.round(value)} ms`} />
-          <ColumnPlot name="Calls" labels={HOURS} series={[{ id: "ok", label: "returned", tone: "open", values: SAMPLE_VALUES }, { id: "no", label: "refused", tone: "wants", values: SAMPLE_VALUES.map((value) => value / 6) }, { id: "bad", label: "failed", tone: "broken", values: SAMPLE_VALUES.map((_, index) => (index % 7 === 0 ? 6 : 0)) }]} />
+          <ColumnPlot name="Calls" labels={HOURS} series={[{ id: "ok", label: "returned", tone: "open", values: SAMPLE_VALUES }, { id: "no", label: "refused", tone: "needs_action", values: SAMPLE_VALUES.map((value) => value / 6) }, { id: "bad", label: "failed", tone: "broken", values: SAMPLE_VALUES.map((_, index) => (index % 7 === 0 ? 6 : 0)) }]} />
           <LinePlot name="Nothing yet" labels={[]} series={[]} />
         </div>
-        <StackedBar name="Outcomes" parts={[{ id: "a", label: "returned", value: 310, tone: "open" }, { id: "b", label: "refused", value: 42, tone: "wants" }, { id: "c", label: "failed", value: 9, tone: "broken" }]} />
+        <StackedBar name="Outcomes" parts={[{ id: "a", label: "returned", value: 310, tone: "open" }, { id: "b", label: "refused", value: 42, tone: "needs_action" }, { id: "c", label: "failed", value: 9, tone: "broken" }]} />
         <StackedBar name="Budget" total={8000} parts={[{ id: "a", label: "issues", value: 2300, tone: "plot-1" }, { id: "b", label: "files", value: 1900, tone: "plot-2" }, { id: "c", label: "mail", value: 700, tone: "plot-3" }]} />
       </Pattern>
       <Pattern name="Differences">
@@ -198,8 +198,8 @@ export default function PatternsScreen(): ReactElement {
           <Skeleton lines={5} />
           <div className="stack">
             <ErrorMessage error={new Problem(503, "The store does not answer. Try again in a moment.")} onRetry={() => undefined} />
-            <ErrorMessage error={new Problem(422, "", { errors: ["tool: this is missing.", "on: this is no yes or no."] })} />
-            <Notice tone="wants" action={<Button small>Sign in</Button>}>mail wants you to sign in.</Notice>
+            <ErrorMessage error={new Problem(422, "", { errors: ["tool: this is missing.", "enabled: this is no yes or no."] })} />
+            <Notice tone="needs_action" action={<Button small>Sign in</Button>}>mail wants you to sign in.</Notice>
             <Notice tone="open">Everything that was asked for is there.</Notice>
             <Notice>Plain words.</Notice>
           </div>

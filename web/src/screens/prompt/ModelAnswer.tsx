@@ -56,7 +56,7 @@ function ParsedAnswerView({ parsed, text }: { parsed: ParsedAnswer; text: string
     <div className="prompt-parsed" role="status">
       <pre className="code wraps" tabIndex={0} aria-label="The answer in pieces">
         {splitBySpans(text, parsed.spans).map((segment, index) => (
-          <span key={index} className={`piece is-piece-${segment.kind}`} title={segment.why || (SEGMENT_LABELS[segment.kind] ?? segment.kind)}>
+          <span key={index} className={`piece is-piece-${segment.kind}`} title={segment.reason || (SEGMENT_LABELS[segment.kind] ?? segment.kind)}>
             {segment.text}
           </span>
         ))}
@@ -72,7 +72,7 @@ function ParsedAnswerView({ parsed, text }: { parsed: ParsedAnswer; text: string
         )}
         {parsed.broken.map((brokenPart) => (
           <Notice key={brokenPart.start} tone="broken">
-            Broken at character {brokenPart.start + 1}: {brokenPart.why}
+            Broken at character {brokenPart.start + 1}: {brokenPart.reason}
           </Notice>
         ))}
         <ol className="prompt-calls">
@@ -98,15 +98,15 @@ function ParsedCallView({ call }: { call: ParsedCall }): ReactElement {
             {call.name}
           </Link>
         )}
-        <StateLabel state={gateVerdictState(call.gate.word)}>{call.gate.word.replaceAll("_", " ")}</StateLabel>
+        <StateLabel state={gateVerdictState(call.admission.verdict)}>{call.admission.verdict.replaceAll("_", " ")}</StateLabel>
       </div>
-      {call.gate.said !== "" && <p className="wrap-any">{call.gate.said}</p>}
+      {call.admission.message !== "" && <p className="wrap-any">{call.admission.message}</p>}
       <Json value={call.arguments} depth={2} />
       {(call.repairs.length > 0 || call.recovered) && (
         <p className="row tight small">
-          {call.recovered && <Tag tone="wants">its end never came</Tag>}
+          {call.recovered && <Tag tone="needs_action">its end never came</Tag>}
           {call.repairs.map((repair) => (
-            <Tag key={repair} tone="wants">
+            <Tag key={repair} tone="needs_action">
               {repair}
             </Tag>
           ))}

@@ -10,12 +10,12 @@ export function PromptBlocks({ prompt }: { prompt: Prompt }): ReactElement {
   const renderBlock = ({ part, index }: { part: PromptPart; index: number }): ReactElement => (
     <PromptBlock key={`${index} ${part.kind}`} part={part} prompt={prompt} open={open === index} onToggle={() => setOpen(open === index ? null : index)} />
   );
-  const requestTools = parts.filter(({ part }) => part.beside);
+  const requestTools = parts.filter(({ part }) => part.inToolsArray);
   return (
     <div className="stack">
       <section className="prompt-blocks" aria-label="The system message">
         <h2>The system message</h2>
-        {prompt.parts.length === requestTools.length ? <p className="muted">It is empty.</p> : parts.filter(({ part }) => !part.beside).map(renderBlock)}
+        {prompt.parts.length === requestTools.length ? <p className="muted">It is empty.</p> : parts.filter(({ part }) => !part.inToolsArray).map(renderBlock)}
       </section>
       {requestTools.length > 0 && (
         <section className="prompt-blocks" aria-label="Beside it, as tools of the request">
@@ -39,7 +39,7 @@ function PromptBlock({ part, prompt, open, onToggle }: { part: PromptPart; promp
       {open && (
         <div className="prompt-why">
           <p>
-            It is here because {part.why}. It costs {formatCount(part.tokens, "token")}, of {formatNumber(prompt.tokens)} in all.
+            It is here because {part.reason}. It costs {formatCount(part.tokens, "token")}, of {formatNumber(prompt.tokens)} in all.
           </p>
           {part.kind === "tools" && <OfferedTools prompt={prompt} />}
         </div>
@@ -63,7 +63,7 @@ function OfferedTools({ prompt }: { prompt: Prompt }): ReactElement {
               {tool.name}
             </Link>
           )}
-          <span className="muted small grow">{tool.why}</span>
+          <span className="muted small grow">{tool.reason}</span>
           <span className="muted small">{formatCount(tool.tokens, "token")}</span>
         </li>
       ))}
@@ -75,19 +75,19 @@ function OmittedTools({ prompt }: { prompt: Prompt }): ReactElement {
   return (
     <section className="prompt-blocks" aria-label="Not in the prompt">
       <h2>Not in the prompt</h2>
-      {prompt.struck.length === 0 ? (
+      {prompt.excluded.length === 0 ? (
         <EmptyState icon="check" title="Nothing was left out" />
       ) : (
         <ul className="prompt-omitted" tabIndex={0} aria-label="What is not in the prompt, and why">
-          {prompt.struck.map((omitted) => (
+          {prompt.excluded.map((omitted) => (
             <li key={omitted.subject}>
-              <del className="mono wrap-any">{omitted.subject}</del> {omitted.place !== "out" && <Tag tone="locked">{omitted.place}</Tag>}
-              <p className="muted small wrap-any">{omitted.why}</p>
+              <del className="mono wrap-any">{omitted.subject}</del> {omitted.availability !== "out" && <Tag tone="locked">{omitted.availability}</Tag>}
+              <p className="muted small wrap-any">{omitted.reason}</p>
             </li>
           ))}
         </ul>
       )}
-      {prompt.struckCount > prompt.struck.length && <p className="muted small">And {formatNumber(prompt.struckCount - prompt.struck.length)} more.</p>}
+      {prompt.excludedCount > prompt.excluded.length && <p className="muted small">And {formatNumber(prompt.excludedCount - prompt.excluded.length)} more.</p>}
     </section>
   );
 }

@@ -14,9 +14,9 @@ export function PromptSidebar({ prompt }: { prompt: Prompt }): ReactElement {
       <section className="sheet" aria-label="As Python">
         <div className="row apart">
           <h2>As Python</h2>
-          <CopyButton text={prompt.asPython} />
+          <CopyButton text={prompt.pythonExample} />
         </div>
-        <Code text={prompt.asPython} copyable={false} />
+        <Code text={prompt.pythonExample} copyable={false} />
         <p className="muted small">Within <code>async with open_board(…) as board</code>.</p>
       </section>
     </aside>
@@ -58,7 +58,7 @@ function Model({ prompt }: { prompt: Prompt }): ReactElement {
         <Tag>{prompt.primary ?? "no tools"}</Tag>
       </div>
       <ul className="dotted">
-        {prompt.model.whence.map((source) => (
+        {prompt.model.factSources.map((source) => (
           <li key={source}>{source}</li>
         ))}
       </ul>
@@ -91,8 +91,8 @@ function RulingList({ rulings }: { rulings: Prompt["formats"] }): ReactElement {
     <ul className="prompt-ruling-list small">
       {rulings.map((ruling) => (
         <li key={ruling.subject}>
-          <span className="mono">{ruling.subject}</span> <Tag tone={ruling.place === "in" ? "open" : "locked"}>{ruling.place}</Tag>
-          <span className="muted"> {ruling.why}</span>
+          <span className="mono">{ruling.subject}</span> <Tag tone={ruling.availability === "in" ? "open" : "locked"}>{ruling.availability}</Tag>
+          <span className="muted"> {ruling.reason}</span>
         </li>
       ))}
     </ul>

@@ -1,11 +1,11 @@
 /** Splits a model's answer at its spans. The gateway counts code points; JavaScript strings count UTF-16 units. */
 import type { ParsedAnswer } from "./types";
 
-export type Segment = { readonly kind: string; readonly text: string; readonly why: string; readonly calls: readonly number[] };
+export type Segment = { readonly kind: string; readonly text: string; readonly reason: string; readonly calls: readonly number[] };
 
 export function splitBySpans(text: string, spans: ParsedAnswer["spans"]): readonly Segment[] {
   const characters = Array.from(text);
-  const segments: { kind: string; text: string; why: string; calls: number[] }[] = [];
+  const segments: { kind: string; text: string; reason: string; calls: number[] }[] = [];
   let position = 0;
   for (const span of spans) {
     const last = segments.at(-1);
@@ -17,7 +17,7 @@ export function splitBySpans(text: string, spans: ParsedAnswer["spans"]): readon
     segments.push({
       kind: span.kind,
       text: characters.slice(Math.max(span.start, position), span.end).join(""),
-      why: span.why,
+      reason: span.reason,
       calls: span.call === null ? [] : [span.call],
     });
     position = span.end;

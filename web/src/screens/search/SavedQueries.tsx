@@ -115,8 +115,8 @@ function formatPercent(rate: number): string {
 function EvaluationRates({ evaluation }: { evaluation: Evaluation }): ReactElement {
   const { rates } = evaluation;
   const rows: readonly (readonly [string, string, string])[] = [
-    ["hits", formatPercent(rates.hits), `Queries with an expected tool among the best ${evaluation.limit}`],
-    ["first", formatPercent(rates.first), "Queries with an expected tool in the first place"],
+    ["hits", formatPercent(rates.hitRate), `Queries with an expected tool among the best ${evaluation.limit}`],
+    ["first", formatPercent(rates.firstRate), "Queries with an expected tool in the first place"],
     ["recall", formatPercent(rates.recall), "Of the expected tools, how many are found on average"],
     ["reciprocal rank", rates.reciprocalRank.toFixed(2), "One divided by the place of the first expected tool, on average"],
   ];
@@ -164,7 +164,7 @@ function SavedQueryRow({ query, judged, onDelete }: { query: SavedQuery; judged:
             <li key={id}>
               <span className="mono wrap-any">{id}</span>
               {judgedTool !== undefined && <Tag tone={judgedTool.rank === null ? "broken" : "open"}>{judgedTool.rank === null ? "not found" : `place ${judgedTool.rank}`}</Tag>}
-              {judgedTool !== undefined && judgedTool.why !== "" && <span className="muted small wrap-any">{judgedTool.why}</span>}
+              {judgedTool !== undefined && judgedTool.reason !== "" && <span className="muted small wrap-any">{judgedTool.reason}</span>}
             </li>
           );
         })}

@@ -5,11 +5,11 @@ import { Checkbox, EmptyState, Link, StackedBar, StateLabel, Tag } from "@/compo
 import type { SearchResponse } from "./types";
 import { BASE_PART, maxTotal, scoreParts, formatScore, partsInUse } from "./score-parts";
 
-export function QueryWords({ words }: { words: SearchResponse["words"] }): ReactElement {
-  const unmatched = new Set(words.foundNowhere);
+export function QueryWords({ words }: { words: SearchResponse["queryWords"] }): ReactElement {
+  const unmatched = new Set(words.unmatched);
   return (
     <ul className="search-query-words" aria-label="Words of the query">
-      {words.lookedFor.map((word) =>
+      {words.searched.map((word) =>
         unmatched.has(word) ? (
           <li key={word} className="is-unmatched" title="No open tool has this word.">
             {word}
@@ -19,7 +19,7 @@ export function QueryWords({ words }: { words: SearchResponse["words"] }): React
           <li key={word}>{word}</li>
         ),
       )}
-      {words.passedOver.map((word) => (
+      {words.ignored.map((word) => (
         <li key={`over ${word}`} className="is-over" title="Passed over: too common to tell tools apart.">
           {word}
           <span className="visually-hidden">, passed over</span>
@@ -30,7 +30,7 @@ export function QueryWords({ words }: { words: SearchResponse["words"] }): React
 }
 
 export function TokenCost({ result }: { result: SearchResponse }): ReactElement {
-  const { top, all, allTools } = result.tokens;
+  const { top, all, toolCount: allTools } = result.tokens;
   return (
     <div className="sheet search-cost">
       <div className="row apart">
@@ -44,7 +44,7 @@ export function TokenCost({ result }: { result: SearchResponse }): ReactElement 
         total={all}
         parts={[
           { id: "top", label: `the best ${result.hits.length}`, value: top, tone: "plot-1" },
-          { id: "rest", label: `the other ${allTools - result.hits.length}`, value: Math.max(all - top, 0), tone: "gone" },
+          { id: "rest", label: `the other ${allTools - result.hits.length}`, value: Math.max(all - top, 0), tone: "missing" },
         ]}
       />
     </div>
@@ -61,7 +61,7 @@ export function HitList({
   onExpect: (id: string, on: boolean) => void;
 }): ReactElement {
   const maxScore = maxTotal(result.hits);
-  const baseScore = result.hits[0]?.stack[BASE_PART];
+  const baseScore = result.hits[0]?.scoreParts[BASE_PART];
   if (result.hits.length === 0) {
     return (
       <EmptyState icon="search" title="No open tool fits">
@@ -93,7 +93,7 @@ export function HitList({
                 {hit.name}
               </Link>
               <span className="search-matched">
-                {hit.words.map((word) => (
+                {hit.matchedWords.map((word) => (
                   <Tag key={word}>{word}</Tag>
                 ))}
               </span>
@@ -133,10 +133,10 @@ export function LockedTools({ result }: { result: SearchResponse }): ReactElemen
               </Link>
               <StateLabel state={tool.state}>{tool.status.replaceAll("_", " ")}</StateLabel>
             </div>
-            <p className="wrap-any">{tool.sentence}</p>
+            <p className="wrap-any">{tool.message}</p>
             <p className="muted small wrap-any">
               {tool.remedy}
-              {tool.more > 0 && ` And ${formatCount(tool.more, "reason")} more.`}
+              {tool.otherReasonCount > 0 && ` And ${formatCount(tool.otherReasonCount, "reason")} more.`}
             </p>
           </li>
         ))}

@@ -60,7 +60,7 @@ export default function SearchScreen(): ReactElement {
               <div className="search-summary">
                 <div className="sheet search-cost">
                   <h2>Words</h2>
-                  <QueryWords words={result.words} />
+                  <QueryWords words={result.queryWords} />
                 </div>
                 <TokenCost result={result} />
               </div>

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { maxTotal, suggestedName, scoreParts, formatScore, partsInUse } from "./score-parts";
 
-const hit = { id: "a", name: "a", score: 1, words: [], tokens: 5, stack: { base: -3, description: 2, name: 1, server: -0.5 } };
-const other = { ...hit, stack: { base: -3, name: 2, odd: 3 } };
+const hit = { id: "a", name: "a", score: 1, matchedWords: [], tokens: 5, scoreParts: { base: -3, description: 2, name: 1, server: -0.5 } };
+const other = { ...hit, scoreParts: { base: -3, name: 2, odd: 3 } };
 
 test("a score is a bar of its parts, without what every tool starts with", () => {
   expect(scoreParts(hit).map((part) => [part.id, part.value])).toEqual([

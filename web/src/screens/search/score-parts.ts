@@ -15,9 +15,9 @@ export const SCORE_PARTS: readonly { readonly id: string; readonly label: string
 export const BASE_PART = "base";
 
 export function scoreParts(hit: Hit): readonly BarPart[] {
-  const known = SCORE_PARTS.filter((part) => part.id in hit.stack).map((part) => ({ ...part, value: hit.stack[part.id] ?? 0 }));
-  const others = Object.entries(hit.stack).filter(([id]) => id !== BASE_PART && SCORE_PARTS.every((part) => part.id !== id));
-  return [...known, ...others.map(([id, value]) => ({ id, label: id, value, tone: "gone" as const }))];
+  const known = SCORE_PARTS.filter((part) => part.id in hit.scoreParts).map((part) => ({ ...part, value: hit.scoreParts[part.id] ?? 0 }));
+  const others = Object.entries(hit.scoreParts).filter(([id]) => id !== BASE_PART && SCORE_PARTS.every((part) => part.id !== id));
+  return [...known, ...others.map(([id, value]) => ({ id, label: id, value, tone: "missing" as const }))];
 }
 
 /** The largest total, for the scale. */
@@ -27,7 +27,7 @@ export function maxTotal(hits: readonly Hit[]): number {
 
 /** The parts that at least one result has. */
 export function partsInUse(hits: readonly Hit[]): readonly (typeof SCORE_PARTS)[number][] {
-  return SCORE_PARTS.filter((part) => hits.some((hit) => (hit.stack[part.id] ?? 0) > 0));
+  return SCORE_PARTS.filter((part) => hits.some((hit) => (hit.scoreParts[part.id] ?? 0) > 0));
 }
 
 /** "2.07", "−0.08". */

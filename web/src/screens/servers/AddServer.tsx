@@ -78,7 +78,7 @@ export function AddServer(): ReactElement {
         version = undefined;
         updateCandidate(candidate.key, { isAdded: true, error: null });
         added.push(response.id);
-        for (const warning of response.warnings) toast(warning, "wants");
+        for (const warning of response.warnings) toast(warning, "needs_action");
       }
       toast(added.length === 1 ? `${added[0]} is added` : `${formatCount(added.length, "server")} are added`);
       navigate("/servers", added.length === 1 ? { id: added[0] } : {});

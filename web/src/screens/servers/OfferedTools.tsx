@@ -22,7 +22,7 @@ export function OfferedTools({ tools, problems, logLines }: { tools: readonly Of
         <ul className="dotted small">
           {problems.map((problem) => (
             <li key={problem.name} className="wrap-any">
-              It {problem.sentence}
+              It {problem.message}
             </li>
           ))}
         </ul>
@@ -47,14 +47,14 @@ function OfferedTool({ tool }: { tool: OfferedToolData }): ReactElement {
         <span className="mono strong wrap-any">{tool.name}</span>
         {claims?.readOnly === true && <Tag title="So it claims">reads only</Tag>}
         {claims?.readOnly === false && claims.destructive && <Tag title="So it claims, or does not say">may destroy</Tag>}
-        {tool.notes.length > 0 && <Tag tone="wants">{tool.risk.hard > 0 ? "looks poisoned" : formatCount(tool.notes.length, "finding")}</Tag>}
+        {tool.findings.length > 0 && <Tag tone="needs_action">{tool.risk.hard > 0 ? "looks poisoned" : formatCount(tool.findings.length, "finding")}</Tag>}
         {"tokens" in tool && <span className="muted small offered-tool-tokens">{formatNumber(tool.tokens)} tokens</span>}
       </summary>
       <div className="stack offered-tool-body">
         <p className="prewrap wrap-any">{tool.description === "" ? <span className="muted">It has no description.</span> : <VisibleText text={tool.description} />}</p>
-        {tool.notes.map((finding) => (
-          <p key={`${finding.path} ${finding.sentence}`} className="small wrap-any">
-            <b>{finding.severity === "hard" ? "Looks poisoned" : "Look closely"}:</b> <VisibleText text={finding.sentence} /> <span className="mono muted">{finding.path}</span>
+        {tool.findings.map((finding) => (
+          <p key={`${finding.path} ${finding.message}`} className="small wrap-any">
+            <b>{finding.severity === "hard" ? "Looks poisoned" : "Look closely"}:</b> <VisibleText text={finding.message} /> <span className="mono muted">{finding.path}</span>
           </p>
         ))}
         {tool.cautions.map((caution) => (

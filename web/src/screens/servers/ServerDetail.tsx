@@ -40,7 +40,7 @@ export function ServerDetail({ id }: { id: string }): ReactElement {
         server !== undefined &&
         canOperate && (
           <>
-            {server.on && server.review === null && <RestartButton server={server} />}
+            {server.active && server.review === null && <RestartButton server={server} />}
             {server.review === null && <StartStopButton server={server} version={servers.data?.policyVersion ?? 0} />}
           </>
         )
@@ -64,7 +64,7 @@ export function ServerDetail({ id }: { id: string }): ReactElement {
 function ServerTabs({ server, serverList, canOperate }: { server: Server; serverList: ServerList; canOperate: boolean }): ReactElement {
   const [tab, setSelected] = useParam("tab", "tools");
   const board = useBoard();
-  const tools = board.data?.pegs.filter((tool) => tool.toolsetId === server.toolsetId && tool.serverId === server.serverId);
+  const tools = board.data?.tools.filter((tool) => tool.toolsetId === server.toolsetId && tool.serverId === server.serverId);
   return (
     <>
       <AttentionNotice server={server} canOperate={canOperate} />
@@ -89,13 +89,13 @@ function ServerTabs({ server, serverList, canOperate }: { server: Server; server
           </QueryResult>
         )}
       </Tabs>
-      {server.flaws.length > 0 && (
+      {server.problems.length > 0 && (
         <section className="sheet">
-          <h2>{formatCount(server.flaws.length, "flaw")} in what it lists</h2>
+          <h2>{formatCount(server.problems.length, "flaw")} in what it lists</h2>
           <ul className="dotted">
-            {server.flaws.map((problem) => (
+            {server.problems.map((problem) => (
               <li key={problem.name} className="wrap-any">
-                It {problem.sentence}
+                It {problem.message}
               </li>
             ))}
           </ul>
@@ -107,7 +107,7 @@ function ServerTabs({ server, serverList, canOperate }: { server: Server; server
 
 function emptyToolsMessage(server: Server): string {
   if (server.review !== null) return "It waits for a review and is not started before. Once it is released, its tools are here.";
-  if (!server.on) return "It is off. Once it is started, its tools are here.";
+  if (!server.active) return "It is off. Once it is started, its tools are here.";
   if (server.health.state === "up") return "It is up and lists no tools.";
   return "It has listed no tools yet. What it is waiting for stands above.";
 }
@@ -118,8 +118,8 @@ function AttentionNotice({ server, canOperate }: { server: Server; canOperate: b
   if (server.review !== null) return <ServerReviewPanel server={server} canOperate={canOperate} />;
   if (health.state === "needs_sign_in") {
     return (
-      <Notice tone="wants" action={canOperate && <SignInButton id={server.id} />}>
-        <strong>It wants a person to sign in.</strong> <span className="wrap-any">{health.sentence}</span>
+      <Notice tone="needs_action" action={canOperate && <SignInButton id={server.id} />}>
+        <strong>It wants a person to sign in.</strong> <span className="wrap-any">{health.message}</span>
       </Notice>
     );
   }
@@ -131,12 +131,12 @@ export function DownNotice({ health }: { health: Health }): ReactElement | null 
   if (health.state !== "down") return null;
   return (
     <div className="stack">
-      <ErrorMessage error={new Error(`Down: ${health.sentence}`)} />
-      {(health.lastLines ?? []).length > 0 && (
+      <ErrorMessage error={new Error(`Down: ${health.message}`)} />
+      {(health.logTail ?? []).length > 0 && (
         <figure>
           <figcaption className="small muted">The last lines it wrote</figcaption>
           <pre className="code wraps last-lines" tabIndex={0}>
-            {(health.lastLines ?? []).join("\n")}
+            {(health.logTail ?? []).join("\n")}
           </pre>
         </figure>
       )}

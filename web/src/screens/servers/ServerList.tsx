@@ -29,7 +29,7 @@ export function ServerListScreen(): ReactElement {
           if (response.servers.length === 0) return <NoServers canOperate={canOperate} />;
           const words = filterText.toLowerCase().split(/\s+/);
           const matching = response.servers.filter((server) => {
-            const text = `${server.id} ${connectionText(server.connection)} ${server.health.sentence}`.toLowerCase();
+            const text = `${server.id} ${connectionText(server.connection)} ${server.health.message}`.toLowerCase();
             return words.every((word) => text.includes(word)) && (selected.length === 0 || selected.includes(server.health.state));
           });
           const counts: Partial<Record<(typeof HEALTH_STATES)[number], number>> = {};
@@ -113,7 +113,7 @@ function serverColumns(allServers: readonly Server[], callsById: ReadonlyMap<str
         <span className="server-act">
           {canOperate && server.health.state === "needs_sign_in" && <SignInButton id={server.id} small />}
           {server.review !== null && <ButtonLink small to="/servers" query={{ id: server.id }}>Review</ButtonLink>}
-          {canOperate && server.on && server.review === null && server.health.state !== "needs_sign_in" && <RestartIconButton server={server} />}
+          {canOperate && server.active && server.review === null && server.health.state !== "needs_sign_in" && <RestartIconButton server={server} />}
         </span>
       ),
     },

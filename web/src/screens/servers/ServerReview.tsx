@@ -14,11 +14,11 @@ export function ServerReviewPanel({ server, canOperate }: { server: Server; canO
   return (
     <div className="stack">
       <Notice
-        tone="wants"
+        tone="needs_action"
         action={
           canOperate &&
           reviewed === undefined && (
-            <Button variant="primary" busy={reviewMutation.isPending} onClick={() => reviewMutation.mutate({ path: serverPath(server.id, "/review"), body: { read: server.mark } })}>
+            <Button variant="primary" busy={reviewMutation.isPending} onClick={() => reviewMutation.mutate({ path: serverPath(server.id, "/review"), body: { fingerprint: server.fingerprint } })}>
               Look at it once
             </Button>
           )
@@ -30,7 +30,7 @@ export function ServerReviewPanel({ server, canOperate }: { server: Server; canO
       {reviewed !== undefined && (
         <section className="sheet stack">
           <h2>{reviewed.answered ? `It would bring ${formatCount(reviewed.tools.length, "tool")}` : "It brought nothing"}</h2>
-          <OfferedTools tools={reviewed.tools} problems={reviewed.flaws} logLines={reviewed.answered ? [] : reviewed.lines} />
+          <OfferedTools tools={reviewed.tools} problems={reviewed.problems} logLines={reviewed.answered ? [] : reviewed.logTail} />
           {canOperate && (
             <div className="row">
               <Button
@@ -39,7 +39,7 @@ export function ServerReviewPanel({ server, canOperate }: { server: Server; canO
                 onClick={() =>
                   releaseMutation.mutate({
                     path: serverPath(server.id, "/release"),
-                    body: { read: reviewed.mark },
+                    body: { fingerprint: reviewed.fingerprint },
                     successMessage: `${server.serverId ?? server.id} is released; its tools wait for approval`,
                   })
                 }

@@ -130,7 +130,7 @@ function SignInStatus({ server, canOperate }: { server: Server; canOperate: bool
       <p>
         Signed in since <Time at={response.data.since} />.
       </p>
-      {response.data.trouble !== null && <p className="muted wrap-any">{response.data.trouble}</p>}
+      {response.data.error !== null && <p className="muted wrap-any">{response.data.error}</p>}
       {canOperate && (
         <div>
           <Button

@@ -126,7 +126,7 @@ function ClientImport({ onPick }: { onPick: (candidates: readonly Candidate[]) =
 /** The servers found. Those on the board already are not selected by default. */
 function ServerSelection({ parsed, source, onPick }: { parsed: ParsedServers; source: CandidateSource; onPick: (candidates: readonly Candidate[]) => void }): ReactElement {
   const [selected, setSelected] = useState<ReadonlySet<string>>(
-    () => new Set(parsed.servers.filter((server) => server.thereAlready === null).map((server) => server.name)),
+    () => new Set(parsed.servers.filter((server) => server.existingOrigin === null).map((server) => server.name)),
   );
   const toggle = (name: string, on: boolean): void => {
     const next = new Set(selected);
@@ -162,7 +162,7 @@ export function CandidateSummary({ server }: { server: ParsedServer }): ReactEle
     <span className="candidate">
       <span className="row tight">
         <strong className="wrap-any">{server.name}</strong>
-        {server.thereAlready !== null && <Tag tone="wants" title={server.thereAlready}>on the board already</Tag>}
+        {server.existingOrigin !== null && <Tag tone="needs_action" title={server.existingOrigin}>on the board already</Tag>}
         {server.secrets.length > 0 && <Tag title={server.secrets.join(", ")}>{formatCount(server.secrets.length, "secret")}, not shown</Tag>}
       </span>
       <span className="mono muted small wrap-any">{connectionText(server.connection)}</span>
@@ -176,8 +176,8 @@ export function ParseProblems({ problems }: { problems: readonly ParseProblem[] 
   return (
     <ul className="dotted small problems">
       {problems.map((problem) => (
-        <li key={problem.sentence} className="wrap-any">
-          {problem.sentence}
+        <li key={problem.text} className="wrap-any">
+          {problem.text}
         </li>
       ))}
     </ul>

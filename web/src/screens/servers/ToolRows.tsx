@@ -20,7 +20,7 @@ export function ToolRows({ tools, version, emptyMessage }: { tools: readonly Too
     );
   }
   const needle = filterText.toLowerCase();
-  const matching = tools.filter((tool) => `${tool.name} ${tool.title ?? ""} ${tool.state} ${tool.sentence ?? ""}`.toLowerCase().includes(needle));
+  const matching = tools.filter((tool) => `${tool.name} ${tool.title ?? ""} ${tool.state} ${tool.message ?? ""}`.toLowerCase().includes(needle));
   return (
     <div className="stack">
       <div className="servers-filters">
@@ -55,19 +55,19 @@ function ToolRow({ tool, version }: { tool: ToolCard; version: number }): ReactE
         <Link to="/tool" query={{ id: tool.id }} className="mono strong truncate">
           {tool.name}
         </Link>
-        <span className="muted small truncate" title={tool.sentence ?? undefined}>
-          {tool.sentence ?? tool.title ?? "open"}
+        <span className="muted small truncate" title={tool.message ?? undefined}>
+          {tool.message ?? tool.title ?? "open"}
         </span>
       </span>
       <span className="muted small nowrap tool-tokens">{formatNumber(tool.tokens)} tokens</span>
-      {canOperate && tool.state !== "gone" && (
+      {canOperate && tool.state !== "missing" && (
         <Switch
           hideLabel
           label={`${tool.name} is on`}
-          checked={tool.switchOn}
+          checked={tool.enabled}
           disabled={mutation.isPending}
-          onChange={(on) =>
-            mutation.mutate({ path: "/tools/switch", body: { tool: tool.id, on }, version, successMessage: `${tool.name} is ${on ? "on" : "off"}` })
+          onChange={(enabled) =>
+            mutation.mutate({ path: "/tools/switch", body: { tool: tool.id, enabled }, version, successMessage: `${tool.name} is ${enabled ? "on" : "off"}` })
           }
         />
       )}

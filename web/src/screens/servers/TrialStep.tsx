@@ -55,20 +55,20 @@ function TrialOutcome({ candidate }: { candidate: Candidate }): ReactElement {
   return (
     <div className="stack">
       {trial.state === "failed" ? (
-        <ErrorMessage error={new Error(trial.sentence)} />
+        <ErrorMessage error={new Error(trial.message)} />
       ) : trial.state === "needs_sign_in" ? (
-        <Notice tone="wants">{trial.sentence}</Notice>
+        <Notice tone="needs_action">{trial.message}</Notice>
       ) : (
         <p role="status" className="wraps-mark">
-          <StateLabel state="open">{trial.sentence}</StateLabel>
+          <StateLabel state="open">{trial.message}</StateLabel>
         </p>
       )}
       {trial.warnings.map((warning) => (
-        <Notice key={warning} tone="wants">
+        <Notice key={warning} tone="needs_action">
           <span className="wrap-any">{warning}</span>
         </Notice>
       ))}
-      <OfferedTools tools={trial.tools} problems={trial.flaws} logLines={trial.state === "answered" ? [] : trial.lines} />
+      <OfferedTools tools={trial.tools} problems={trial.problems} logLines={trial.state === "answered" ? [] : trial.logTail} />
       {trial.tools.length > 1 && <p className="muted small">{formatNumber(trial.tokens)} tokens in all. A click on a tool shows its own words.</p>}
     </div>
   );

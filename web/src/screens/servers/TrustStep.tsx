@@ -41,9 +41,9 @@ export function TrustStep({
               hint="Empty: one of its own, shown under MCP Servers."
             />
           </div>
-          {candidate.trial?.thereAlready != null && (
-            <Notice tone="wants">
-              <span className="wrap-any">A server of this id is on the board already ({candidate.trial.thereAlready}). Give this one another id.</span>
+          {candidate.trial?.existingOrigin != null && (
+            <Notice tone="needs_action">
+              <span className="wrap-any">A server of this id is on the board already ({candidate.trial.existingOrigin}). Give this one another id.</span>
             </Notice>
           )}
           {candidate.isAdded && <Notice tone="open">It is added.</Notice>}

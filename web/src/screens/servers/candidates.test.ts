@@ -8,7 +8,7 @@ const PARSED_SERVER: ParsedServer = {
   enabled: true,
   foundAt: "pasted",
   secrets: [],
-  thereAlready: null,
+  existingOrigin: null,
   problems: [],
 };
 
@@ -22,6 +22,6 @@ test("a server is referenced by its source, never by its configuration", () => {
 });
 
 test("shown tools count as seen only with the baseline trust level", () => {
-  const candidate = { ...createCandidate({ text: "x" }, PARSED_SERVER), toolset: " desk ", trial: { seen: "f00d" } as ServerTrial };
-  expect([requestBody(candidate, "baseline").seen, requestBody(candidate, "open").seen, requestBody(candidate, "baseline").toolset]).toEqual(["f00d", undefined, "desk"]);
+  const candidate = { ...createCandidate({ text: "x" }, PARSED_SERVER), toolset: " desk ", trial: { baseline: "f00d" } as ServerTrial };
+  expect([requestBody(candidate, "baseline").baseline, requestBody(candidate, "open").baseline, requestBody(candidate, "baseline").toolset]).toEqual(["f00d", undefined, "desk"]);
 });

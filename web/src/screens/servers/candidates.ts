@@ -32,17 +32,17 @@ type AddServerBody = {
   readonly from: CandidateSource & { readonly server: string };
   readonly toolset?: string;
   readonly trust?: Trust;
-  readonly seen?: string;
+  readonly baseline?: string;
 };
 
 /** Without a trust level it is only tried. With the baseline level, the tools that were shown count as seen. */
 export function requestBody(candidate: Candidate, trust?: Trust): AddServerBody {
-  const seen = trust === "baseline" ? candidate.trial?.seen : null;
+  const baseline = trust === "baseline" ? candidate.trial?.baseline : null;
   return {
     id: candidate.id.trim(),
     from: { ...candidate.source, server: candidate.parsed.name },
     ...(candidate.toolset.trim() === "" ? {} : { toolset: candidate.toolset.trim() }),
     ...(trust === undefined ? {} : { trust }),
-    ...(seen == null ? {} : { seen }),
+    ...(baseline == null ? {} : { baseline }),
   };
 }

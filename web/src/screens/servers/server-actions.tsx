@@ -45,10 +45,10 @@ export function StartStopButton({ server, version }: { server: Server; version: 
   const name = server.serverId ?? server.id;
   const path = serverPath(server.id, "/switch");
   // The open dialog stays and says that someone else stopped it.
-  if (!server.on && !confirmOpen) {
+  if (!server.active && !confirmOpen) {
     return (
       <>
-        <Button variant="primary" busy={mutation.isPending} onClick={() => mutation.mutate({ path, body: { on: true }, successMessage: `${name} is on` })}>
+        <Button variant="primary" busy={mutation.isPending} onClick={() => mutation.mutate({ path, body: { enabled: true }, successMessage: `${name} is on` })}>
           Start
         </Button>
         {mutation.error !== null && !mutation.error.isStale && (
@@ -60,7 +60,7 @@ export function StartStopButton({ server, version }: { server: Server; version: 
     );
   }
   const stop = (): void =>
-    mutation.mutate({ path, body: { on: false, note }, successMessage: `${name} is off` }, { onSuccess: () => setConfirmOpen(false) });
+    mutation.mutate({ path, body: { enabled: false, note }, successMessage: `${name} is off` }, { onSuccess: () => setConfirmOpen(false) });
   return (
     <>
       <Button onClick={() => setConfirmOpen(true)}>Stop</Button>
@@ -85,7 +85,7 @@ export function StartStopButton({ server, version }: { server: Server; version: 
           }}
         >
           <ConcurrentChangeNotice guard={guard} unchanged="Your note is kept." />
-          {!server.on && <p>It is off already.</p>}
+          {!server.active && <p>It is off already.</p>}
           <p>Its tools are locked for everybody until it is started again. Calls that are under way end with an error.</p>
           <Field label="Why (others read this)" value={note} onChange={setNote} maxLength={500} />
           {mutation.error !== null && !mutation.error.isStale && <ErrorMessage error={mutation.error} />}

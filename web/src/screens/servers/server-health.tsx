@@ -26,7 +26,7 @@ export function HealthMark({ state }: { state: HealthState }): ReactElement {
 export function HealthStatus({ health, review = null }: { health: Health; review?: string | null }): ReactElement {
   return (
     <span className="server-health">
-      {review === null ? <HealthMark state={health.state} /> : <StateLabel state="wants">Waits for review</StateLabel>}
+      {review === null ? <HealthMark state={health.state} /> : <StateLabel state="needs_action">Waits for review</StateLabel>}
       <span className="muted small">
         {health.since !== undefined && <Time at={health.since} elapsed />}
         {health.retryAt != null && (
@@ -70,6 +70,6 @@ export function serverName(server: Server, servers: readonly Server[]): string {
 }
 
 export function toolCounts(server: Server): readonly [number, number] {
-  const total = Object.values(server.tools).reduce((sum, each) => sum + each, 0) + server.absentTools;
+  const total = Object.values(server.tools).reduce((sum, each) => sum + each, 0) + server.hiddenTools;
   return [server.tools["callable"] ?? 0, total];
 }

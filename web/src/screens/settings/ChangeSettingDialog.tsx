@@ -8,11 +8,11 @@ import { parseText, toText, type Setting, type SettingType } from "./setting-val
 type ChangeResponse = ResponseOf<"/settings/{key}", "put">;
 
 const HINTS: Readonly<Record<SettingType["kind"], string>> = {
-  truth: "",
-  whole: "A whole number.",
+  boolean: "",
+  integer: "A whole number.",
   seconds: "A number of seconds, or with a unit: 90s, 5m, 2h.",
   choice: "",
-  texts: "One a line.",
+  list: "One a line.",
 };
 
 /** `digest` is that of the file when the dialog was opened, so an edit by someone else is not overwritten. */
@@ -27,7 +27,7 @@ export function ChangeSettingDialog({ setting, type, digest, file, onClose }: { 
         method: "PUT",
         path: `/settings/${encodeURIComponent(setting.key)}`,
         body: { value: parseText(text, type), fileDigest: baseDigest, dryRun },
-        ...(dryRun ? {} : { successMessage: setting.readAtStart ? `${setting.key} is written, and holds after the next start` : `${setting.key} is written, and holds` }),
+        ...(dryRun ? {} : { successMessage: setting.requiresRestart ? `${setting.key} is written, and holds after the next start` : `${setting.key} is written, and holds` }),
       },
       { onSuccess: onResponse },
     );
@@ -63,12 +63,12 @@ export function ChangeSettingDialog({ setting, type, digest, file, onClose }: { 
         }}
       >
         <p className="muted">{setting.description}</p>
-        {type.kind === "truth" ? (
+        {type.kind === "boolean" ? (
           <Select label="Value" value={text} onChange={change} options={[{ value: "true", label: "yes" }, { value: "false", label: "no" }]} />
         ) : type.kind === "choice" ? (
-          <Select label="Value" value={text} onChange={change} options={type.words} />
-        ) : type.kind === "texts" ? (
-          <TextArea label="Value" mono rows={5} value={text} onChange={change} hint={HINTS.texts} />
+          <Select label="Value" value={text} onChange={change} options={type.choices} />
+        ) : type.kind === "list" ? (
+          <TextArea label="Value" mono rows={5} value={text} onChange={change} hint={HINTS.list} />
         ) : (
           <Field label="Value" mono value={text} onChange={change} hint={HINTS[type.kind]} />
         )}
@@ -82,7 +82,7 @@ export function ChangeSettingDialog({ setting, type, digest, file, onClose }: { 
               <PatchDiff patch={preview.patch.trimEnd()} />
             </>
           ))}
-        {setting.readAtStart && <p className="small muted">It is read when the gateway starts: what you write holds after the next start.</p>}
+        {setting.requiresRestart && <p className="small muted">It is read when the gateway starts: what you write holds after the next start.</p>}
       </form>
     </Dialog>
   );

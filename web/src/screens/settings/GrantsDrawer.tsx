@@ -77,7 +77,7 @@ export function GrantsDrawer({ principal, version, onClose }: { principal: Princ
             </div>
             <div>
               <dt>Said by</dt>
-              <dd>{principal.limitFrom === "file" ? "the file; what is saved here goes before it" : principal.limitFrom === "store" ? "a decision here" : principal.limitFrom === "nobody" ? "nobody: no principal and no token has this name" : "nobody, so everything"}</dd>
+              <dd>{principal.grantSource === "file" ? "the file; what is saved here goes before it" : principal.grantSource === "store" ? "a decision here" : principal.grantSource === "nobody" ? "nobody: no principal and no token has this name" : "nobody, so everything"}</dd>
             </div>
           </dl>
           <div className="row">
@@ -88,7 +88,7 @@ export function GrantsDrawer({ principal, version, onClose }: { principal: Princ
           {!changedByOther && <ConcurrentChangeNotice guard={guard} unchanged="Your choice below is kept." />}
           {changedByOther && (
             <Notice
-              tone="wants"
+              tone="needs_action"
               action={
                 <Button
                   small

@@ -25,8 +25,8 @@ export function People(): ReactElement {
         const openPrincipal = response.principals.find(({ id }) => id === selected);
         return (
           <div className="stack">
-            <Notice tone={response.asks ? "plain" : "wants"} action={isAdmin && <ButtonLink small icon="plus" to="/settings" query={{ tab: "tokens", make: "1" }}>Make a token</ButtonLink>}>
-              {response.asks
+            <Notice tone={response.requiresTokens ? "plain" : "needs_action"} action={isAdmin && <ButtonLink small icon="plus" to="/settings" query={{ tab: "tokens", make: "1" }}>Make a token</ButtonLink>}>
+              {response.requiresTokens
                 ? "MCP clients must say who they are: every call needs a token with the scope call."
                 : "Nobody has a token that may call yet, so whoever reaches this gateway may call every open tool."}
             </Notice>
@@ -55,7 +55,7 @@ export function People(): ReactElement {
             />
             {openPrincipal !== undefined && <GrantsDrawer key={openPrincipal.id} principal={openPrincipal} version={response.policyVersion} onClose={() => getLocation().query.get("id") === openPrincipal.id && setSelected("")} />}
             {selected !== "" && openPrincipal === undefined && (
-              <Notice tone="wants" action={<Button small onClick={() => setSelected("")}>Dismiss</Button>}>
+              <Notice tone="needs_action" action={<Button small onClick={() => setSelected("")}>Dismiss</Button>}>
                 Nobody here is called “{selected}”. A token gives somebody a name.
               </Notice>
             )}

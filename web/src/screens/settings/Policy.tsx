@@ -40,7 +40,7 @@ function ExportPolicy(): ReactElement {
                 Set these variables where it is imported: {response.secrets.map(({ name }) => name).join(", ")}.
               </Notice>
             )}
-            {response.leftBehind.map((warning) => (
+            {response.omitted.map((warning) => (
               <Notice key={warning}>{warning}</Notice>
             ))}
             <Code text={response.text} wrap={false} />
@@ -105,7 +105,7 @@ function ImportPolicy(): ReactElement {
       {difference !== undefined && importMutation.data === undefined && importMutation.error === null && (
         <OutdatedNotice since={difference.policyVersion}>Your text is kept: look at what would change now.</OutdatedNotice>
       )}
-      {importMutation.error && (importMutation.error.isStale ? <Notice tone="wants">Somebody else decided something since you read the difference. Nothing was imported and your text is kept: look at what would change now.</Notice> : <ErrorMessage error={importMutation.error} />)}
+      {importMutation.error && (importMutation.error.isStale ? <Notice tone="needs_action">Somebody else decided something since you read the difference. Nothing was imported and your text is kept: look at what would change now.</Notice> : <ErrorMessage error={importMutation.error} />)}
       {importMutation.data !== undefined && <Notice tone="open">It holds since just now, as version {importMutation.data.policyVersion} of the policy.</Notice>}
       {difference !== undefined && importMutation.data === undefined && <PolicyDifference difference={difference} />}
     </section>

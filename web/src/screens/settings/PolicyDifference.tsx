@@ -4,19 +4,19 @@ import { formatCount } from "@/lib/format";
 import { Link, Notice, Tag } from "@/components";
 import type { PolicyDifferenceData } from "./Policy";
 
-type ToolChange = PolicyDifferenceData["callers"][number]["shifts"][number];
+type ToolChange = PolicyDifferenceData["callers"][number]["changes"][number];
 
 export function PolicyDifference({ difference }: { difference: PolicyDifferenceData }): ReactElement {
-  const callers = difference.callers.filter(({ shifts }) => shifts.length > 0);
-  const isEmpty = difference.changes.length === 0 && callers.length === 0 && difference.newServers.length + difference.goneServers.length + difference.leftOut.length === 0;
+  const callers = difference.callers.filter(({ changes: shifts }) => shifts.length > 0);
+  const isEmpty = difference.changes.length === 0 && callers.length === 0 && difference.addedServers.length + difference.removedServers.length + difference.omitted.length === 0;
   if (isEmpty) return <Notice>Nothing would change: this is what holds already.</Notice>;
   return (
     <div className="stack settings-difference" role="region" aria-label="The difference">
-      {difference.leftOut.length > 0 && (
-        <Notice tone="wants">
+      {difference.omitted.length > 0 && (
+        <Notice tone="needs_action">
           These are about what is not on this board, and would not be kept:
           <ul className="dotted">
-            {difference.leftOut.map((each) => (
+            {difference.omitted.map((each) => (
               <li key={each} className="wrap-any">{each}</li>
             ))}
           </ul>
@@ -34,21 +34,21 @@ export function PolicyDifference({ difference }: { difference: PolicyDifferenceD
           </ul>
         </div>
       )}
-      {difference.newServers.length > 0 && <p>New servers: {difference.newServers.join(", ")}</p>}
-      {difference.goneServers.length > 0 && <p>Servers that go: {difference.goneServers.join(", ")}</p>}
+      {difference.addedServers.length > 0 && <p>New servers: {difference.addedServers.join(", ")}</p>}
+      {difference.removedServers.length > 0 && <p>Servers that go: {difference.removedServers.join(", ")}</p>}
       {callers.length === 0 ? (
         <p className="muted">No tool opens or locks for anybody.</p>
       ) : (
         callers.map((caller) => (
           <div key={caller.principal} className="stack tight">
             <h3>
-              For {caller.principal}: {formatCount(caller.shifts.length + caller.more, "tool")}
+              For {caller.principal}: {formatCount(caller.changes.length + caller.omitted, "tool")}
             </h3>
             <ul className="stack tight">
-              {caller.shifts.map((change) => (
+              {caller.changes.map((change) => (
                 <ToolChangeRow key={change.id} change={change} />
               ))}
-              {caller.more > 0 && <li className="muted">and {formatCount(caller.more, "tool")} more</li>}
+              {caller.omitted > 0 && <li className="muted">and {formatCount(caller.omitted, "tool")} more</li>}
             </ul>
           </div>
         ))
@@ -66,7 +66,7 @@ function ToolChangeRow({ change }: { change: ToolChange }): ReactElement {
       <span className="row tight">
         <VerdictTag verdict={change.before} /> <span aria-label="becomes">→</span> <VerdictTag verdict={change.after} />
       </span>
-      {change.after.sentence !== undefined && <span className="muted small wrap-any">{change.after.sentence}</span>}
+      {change.after.message !== undefined && <span className="muted small wrap-any">{change.after.message}</span>}
     </li>
   );
 }

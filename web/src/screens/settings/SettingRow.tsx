@@ -11,7 +11,7 @@ export type { Setting as SettingLine, SettingsResponse as SettingsAnswer };
 export function SettingRow({ setting, response }: { setting: Setting; response: SettingsResponse }): ReactElement {
   const isAdmin = useHasScope("admin");
   const [dialogOpen, setDialogOpen] = useState(false);
-  const file = response.places.config.path;
+  const file = response.locations.config.path;
   return (
     <li className="setting">
       <div className="setting-text">
@@ -21,20 +21,20 @@ export function SettingRow({ setting, response }: { setting: Setting; response: 
       <div className="setting-value">
         <div className="row apart">
           <SettingValue value={setting.value} />
-          {isAdmin && setting.takes !== null && response.fileDigest !== null && file !== null && (
+          {isAdmin && setting.accepts !== null && response.fileDigest !== null && file !== null && (
             <>
               <Button small onClick={() => setDialogOpen(true)}>
                 Change<span className="visually-hidden"> {setting.key}</span>
               </Button>
-              {dialogOpen && <ChangeSettingDialog setting={setting} type={setting.takes} digest={response.fileDigest} file={file} onClose={() => setDialogOpen(false)} />}
+              {dialogOpen && <ChangeSettingDialog setting={setting} type={setting.accepts} digest={response.fileDigest} file={file} onClose={() => setDialogOpen(false)} />}
             </>
           )}
         </div>
         <p className="small row tight">
           <OriginTag setting={setting} />
-          {setting.readAtStart && <Tag title="Read when the gateway starts">read at start</Tag>}
+          {setting.requiresRestart && <Tag title="Read when the gateway starts">read at start</Tag>}
         </p>
-        <p className="muted small wrap-any">{setting.why}</p>
+        <p className="muted small wrap-any">{setting.changeHint}</p>
         {setting.variables.length > 0 && (
           <p className="row tight small">
             {setting.variables.map(({ name, set }) => (
@@ -53,7 +53,7 @@ export function SettingRow({ setting, response }: { setting: Setting; response: 
 }
 
 function OriginTag({ setting }: { setting: Setting }): ReactElement {
-  if (setting.origin === "environment") return <Tag tone="wants">environment</Tag>;
+  if (setting.origin === "environment") return <Tag tone="needs_action">environment</Tag>;
   if (setting.origin === "default" || setting.file === null) return <Tag tone="locked">default</Tag>;
   return (
     <Tag tone="open" title={`${setting.file}:${setting.line}`}>

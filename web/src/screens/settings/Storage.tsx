@@ -49,7 +49,7 @@ function StorageHealth({ storage }: { storage: SettingsAnswer["storage"] }): Rea
       <h2 className="row">
         Storage <StateMark state={storage.healthy ? "open" : "broken"} label="none" /> <span className="muted">{storage.healthy ? "healthy" : "does not answer"}</span>
       </h2>
-      {storage.healthy ? <p>{storage.sentence}</p> : <Notice tone="broken">{storage.sentence}</Notice>}
+      {storage.healthy ? <p>{storage.message}</p> : <Notice tone="broken">{storage.message}</Notice>}
       <FactList
         facts={[
           ["Where", <code className="wrap-any">{storage.url}</code>],
@@ -69,7 +69,7 @@ function StorageHealth({ storage }: { storage: SettingsAnswer["storage"] }): Rea
 }
 
 function RunningVersions({ response }: { response: SettingsAnswer }): ReactElement {
-  const { versions, places } = response;
+  const { versions, locations: places } = response;
   return (
     <section className="sheet stack" aria-label="Versions">
       <h2>What runs here</h2>
@@ -88,7 +88,7 @@ function RunningVersions({ response }: { response: SettingsAnswer }): ReactEleme
   );
 }
 
-function PathValue({ path, fallback }: { path: SettingsAnswer["places"]["config"]; fallback: string }): ReactElement {
+function PathValue({ path, fallback }: { path: SettingsAnswer["locations"]["config"]; fallback: string }): ReactElement {
   if (path.path === null) return <span className="muted">{fallback}</span>;
   return (
     <>

@@ -14,7 +14,7 @@ type TokensResponse = ResponseOf<"/tokens">;
 type Token = TokensResponse["tokens"][number];
 
 const TOKEN_STATES = ["active", "expired", "revoked", "overruled"] as const;
-const STATE_TONES: Readonly<Record<string, "open" | "locked" | "wants">> = { active: "open", expired: "locked", revoked: "locked", overruled: "wants" };
+const STATE_TONES: Readonly<Record<string, "open" | "locked" | "needs_action">> = { active: "open", expired: "locked", revoked: "locked", overruled: "needs_action" };
 
 export function Tokens({ created, onCreated }: { created: TokenCreated | null; onCreated: (created: TokenCreated | null) => void }): ReactElement {
   const isAdmin = useHasScope("admin");
@@ -69,7 +69,7 @@ export function Tokens({ created, onCreated }: { created: TokenCreated | null; o
                   { id: "scopes", head: "May", cell: ({ scopes }) => <ScopeTags scopes={scopes} /> },
                   { id: "state", head: "State", cell: (token) => <TokenState token={token} /> },
                   { id: "used", head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-                  { id: "made", head: "Made", minor: true, cell: ({ madeAt, madeBy }) => <span><Time at={madeAt} /> <span className="muted">by {madeBy}</span></span> },
+                  { id: "made", head: "Made", minor: true, cell: ({ createdAt: madeAt, createdBy: madeBy }) => <span><Time at={madeAt} /> <span className="muted">by {madeBy}</span></span> },
                   {
                     id: "acts",
                     head: <span className="visually-hidden">Acts</span>,
@@ -130,7 +130,7 @@ function TokenState({ token }: { token: Token }): ReactElement {
 /** The only time that a token is shown. */
 function CreatedToken({ created, onDismiss }: { created: TokenCreated; onDismiss: () => void }): ReactElement {
   const firstRun = useApiQuery<FirstRun>(["board"], "/first-run").data;
-  const canCall = created.made.scopes.includes("call");
+  const canCall = created.created.scopes.includes("call");
   const snippet = JSON.stringify(
     { mcpServers: { pegboard: { type: "http", url: firstRun?.endpoint ?? "", headers: { Authorization: `Bearer ${created.token}` } } } },
     null,
@@ -139,14 +139,14 @@ function CreatedToken({ created, onDismiss }: { created: TokenCreated; onDismiss
   return (
     <section className="sheet stack settings-new-token" aria-label="The new token">
       <div className="row apart">
-        <h2>The token of {created.made.principal}, told once</h2>
+        <h2>The token of {created.created.principal}, told once</h2>
         <Button variant="primary" icon="check" onClick={onDismiss}>
           I have kept it
         </Button>
       </div>
       <p className="muted">Only its hash is kept here: copy it now. When it is lost, revoke it and make another.</p>
       <Code text={created.token} />
-      {created.notice !== null && <Notice tone="wants">{created.notice}</Notice>}
+      {created.notice !== null && <Notice tone="needs_action">{created.notice}</Notice>}
       {canCall && firstRun?.endpoint != null && (
         <details>
           <summary>For an MCP client&apos;s list of servers</summary>

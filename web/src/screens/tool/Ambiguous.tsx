@@ -13,8 +13,8 @@ export function possibleTools(error: unknown): readonly string[] | null {
 
 /** Servers that may have the tool and have not listed their tools. */
 function unknownServers(error: Problem): readonly ServerWithUnknownTools[] {
-  const body = (error.body ?? {}) as { readonly unheard?: readonly ServerWithUnknownTools[] };
-  return body.unheard ?? [];
+  const body = (error.body ?? {}) as { readonly unlistedProviders?: readonly ServerWithUnknownTools[] };
+  return body.unlistedProviders ?? [];
 }
 
 export function Ambiguous({ id, error, tools }: { id: string; error: Problem; tools: readonly string[] }): ReactElement {

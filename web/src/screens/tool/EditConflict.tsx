@@ -12,7 +12,7 @@ export function EditConflict({ conflicts, onResolve }: { conflicts: readonly Fie
   const authors = [...new Set(conflicts.flatMap((conflict) => (conflict.by === null ? [] : [conflict.by])))];
   return (
     <section aria-label="Changed by somebody else" aria-live="polite">
-      <Notice tone="wants">
+      <Notice tone="needs_action">
         <div className="stack">
           <p>
             <b>{authors.length === 1 ? authors[0] : "Somebody else"} changed this override while you were writing.</b> Your draft is as you left it, and nothing of it is saved yet.

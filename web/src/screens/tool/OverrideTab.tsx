@@ -150,9 +150,9 @@ function OverrideForm({
           </ul>
         </fieldset>
       )}
-      {pinsToWrite.newPins.length > 0 && <Notice tone="wants">Write the value to pin for {formatList(pinsToWrite.newPins)}: every call is then sent with it.</Notice>}
+      {pinsToWrite.newPins.length > 0 && <Notice tone="needs_action">Write the value to pin for {formatList(pinsToWrite.newPins)}: every call is then sent with it.</Notice>}
       {pinsToWrite.savedPins.length > 0 && (
-        <Notice tone="wants">Write the pinned value of {formatList(pinsToWrite.savedPins)} again: it is never shown, and an edit of an argument says all of it.</Notice>
+        <Notice tone="needs_action">Write the pinned value of {formatList(pinsToWrite.savedPins)} again: it is never shown, and an edit of an argument says all of it.</Notice>
       )}
       {hasNoChanges(changes) && isComplete && <p className="muted">Change something, and what a model would see appears here before anything is saved.</p>}
       {preview.error !== null && <ErrorMessage error={preview.error} />}
@@ -222,7 +222,7 @@ function RendererFields({
         value={edit.renderer}
         onChange={(renderer) => onChange(withRenderer(edit, before, renderer))}
         options={[{ value: "", label: "As it is" }, { value: DEFAULT_RENDERER, label: "As every other call" }, ...names.map((name) => ({ value: name, label: name }))]}
-        hint={selectedRenderer?.what ?? (inherited === undefined ? "How a person is shown a call of it." : `${shortOrigin(inherited)} says: ${String(inherited.value)}. What you choose here lies over it.`)}
+        hint={selectedRenderer?.description ?? (inherited === undefined ? "How a person is shown a call of it." : `${shortOrigin(inherited)} says: ${String(inherited.value)}. What you choose here lies over it.`)}
       />
       {edit.renderer !== "" && edit.renderer !== DEFAULT_RENDERER && (
         <>
@@ -321,13 +321,13 @@ function PreviewResult({ preview }: { preview: OverridePreview }): ReactElement 
         </Notice>
       ))}
       {preview.withoutEffect.map((each) => (
-        <Notice key={`${each.tool} ${each.field}`} tone="wants">
-          <code>{each.field}</code> has no effect: {each.why}
+        <Notice key={`${each.tool} ${each.field}`} tone="needs_action">
+          <code>{each.field}</code> has no effect: {each.reason}
         </Notice>
       ))}
-      {preview.misfits.map((each) => (
-        <Notice key={`${each.field} ${each.what}`} tone="wants">
-          <code>{each.field}</code>: {each.what}
+      {preview.mismatches.map((each) => (
+        <Notice key={`${each.field} ${each.message}`} tone="needs_action">
+          <code>{each.field}</code>: {each.message}
         </Notice>
       ))}
       {preview.tools.flatMap((tool) => tool.difference.map((section) => <SectionDiff key={`${tool.id} ${section.section}`} section={section} />))}

@@ -70,9 +70,9 @@ export function SaveOverrideDialog({
       }
     >
       <div className="stack">
-        {hasConflicts && <Notice tone="wants">Somebody else saved another override of this tool meanwhile. Yours is not saved, and nothing of it is lost.</Notice>}
+        {hasConflicts && <Notice tone="needs_action">Somebody else saved another override of this tool meanwhile. Yours is not saved, and nothing of it is lost.</Notice>}
         {saveAgain && !hasConflicts && (
-          <Notice tone="wants">Something else on the board was decided meanwhile, so this was not saved. This tool&apos;s override is as it was: save again.</Notice>
+          <Notice tone="needs_action">Something else on the board was decided meanwhile, so this was not saved. This tool&apos;s override is as it was: save again.</Notice>
         )}
         {children}
         {mutation.error && !(mutation.error.isStale && saveAgain) && <ErrorMessage error={mutation.error} />}

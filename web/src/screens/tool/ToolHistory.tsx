@@ -17,8 +17,8 @@ export function ToolHistory({ id, view }: { id: string; view: Query }): ReactEle
             <h2>Definitions</h2>
             <ul className="stack tight">
               {history.specs.map((spec) => (
-                <li key={spec.what} className="row">
-                  <Tag tone={spec.what === "approved" ? "open" : "plain"}>{spec.what}</Tag>
+                <li key={spec.kind} className="row">
+                  <Tag tone={spec.kind === "approved" ? "open" : "plain"}>{spec.kind}</Tag>
                   <code title={spec.fingerprint}>{spec.fingerprint.slice(0, 12)}</code>
                   <span className="muted small">
                     {spec.by !== null && (spec.firstSight ? "at first sight" : `by ${spec.by}`)} {spec.at !== null && <Time at={spec.at} />}
@@ -32,7 +32,7 @@ export function ToolHistory({ id, view }: { id: string; view: Query }): ReactEle
           </section>
           <section className="stack tight">
             <h2>Decisions</h2>
-            <DecisionList rows={[...history.decisions, ...history.ofProvider].sort((a, b) => b.id - a.id)} />
+            <DecisionList rows={[...history.decisions, ...history.providerDecisions].sort((a, b) => b.id - a.id)} />
           </section>
           <section className="stack tight">
             <h2>Last calls</h2>
@@ -52,7 +52,7 @@ function DecisionList({ rows }: { rows: readonly ActivityRecord[] }): ReactEleme
         <li key={row.id}>
           <Time at={row.at ?? ""} />
           <span className="grow wrap-any">
-            <b>{row.principal}</b> {row.said}
+            <b>{row.principal}</b> {row.message}
           </span>
           <Link to="/activity" query={{ open: String(row.id) }} title="In the activity">
             {row.id}
@@ -84,12 +84,12 @@ function CallTable({ rows }: { rows: readonly ActivityRecord[] }): ReactElement 
           head: "Outcome",
           cell: (row) => (
             <span className="row tight">
-              <Tag tone={row.outcome === "returned" ? "open" : row.kind === "refusal" ? "wants" : "broken"}>{row.outcome.replaceAll("_", " ")}</Tag>
+              <Tag tone={row.outcome === "returned" ? "open" : row.kind === "refusal" ? "needs_action" : "broken"}>{row.outcome.replaceAll("_", " ")}</Tag>
               {row.trial && <Tag>trial</Tag>}
             </span>
           ),
         },
-        { id: "took", head: "Took", end: true, cell: (row) => (row.tookMs === null ? "" : formatDuration(row.tookMs)) },
+        { id: "took", head: "Took", end: true, cell: (row) => (row.durationMs === null ? "" : formatDuration(row.durationMs)) },
       ]}
     />
   );

@@ -74,8 +74,8 @@ export function TryTool({
         </Notice>
       )}
       {tool.state !== "open" && (
-        <Notice tone={tool.state === "wants" ? "wants" : "plain"}>
-          It is {tool.verdict === "absent" ? "not there" : "locked"} for {principal}, so the call will be refused: the answer shows in which words.
+        <Notice tone={tool.state === "needs_action" ? "needs_action" : "plain"}>
+          It is {tool.verdict === "hidden" ? "not there" : "locked"} for {principal}, so the call will be refused: the answer shows in which words.
         </Notice>
       )}
       <form
@@ -146,7 +146,7 @@ export function TryTool({
 
 function TrialResult({ trial }: { trial: TrialResponse }): ReactElement {
   const [selected, setSelected] = useState<ResultTab>("raw");
-  const returned = trial.ended === "returned";
+  const returned = trial.outcome === "returned";
   const tabs: { readonly id: ResultTab; readonly label: ReactElement }[] = [
     ...(trial.raw ? [{ id: "raw" as const, label: <TokenLabel name="Raw" tokens={trial.raw.tokens} /> }] : []),
     { id: "model", label: <TokenLabel name="As the model gets it" tokens={trial.asModel.tokens} /> },
@@ -158,15 +158,15 @@ function TrialResult({ trial }: { trial: TrialResponse }): ReactElement {
       <div className="row apart">
         <span className="row tight">
           <b>Result</b>
-          <Tag tone={returned ? "open" : trial.ended === "tool_failed" || trial.ended === "provider_failed" ? "broken" : "wants"}>
-            {trial.ended.replaceAll("_", " ")}
+          <Tag tone={returned ? "open" : trial.outcome === "tool_failed" || trial.outcome === "provider_failed" ? "broken" : "needs_action"}>
+            {trial.outcome.replaceAll("_", " ")}
           </Tag>
         </span>
         <ButtonLink small variant="ghost" icon="activity" to="/activity" query={{ call: trial.callId }}>
           In the activity
         </ButtonLink>
       </div>
-      {trial.sentence !== undefined && <p className="wrap-any">{trial.sentence}</p>}
+      {trial.message !== undefined && <p className="wrap-any">{trial.message}</p>}
       <Tabs name="Forms of the result" tabs={tabs} selected={activeTab} onChange={setSelected}>
         {activeTab === "raw" && trial.raw && <Code text={formatJsonText(trial.raw.text)} />}
         {activeTab === "model" && <Code text={trial.asModel.text} />}

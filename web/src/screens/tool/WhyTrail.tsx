@@ -17,14 +17,14 @@ export function WhyTrail({ id, view }: { id: string; view: Query }): ReactElemen
         <div className="stack">
           <ol className="trail" aria-label="Rules, in the order in which they are asked">
             {why.steps.map((step) => (
-              <li key={step.asked} className={step.lets ? "is-passed" : "is-blocking"}>
+              <li key={step.question} className={step.passes ? "is-passed" : "is-blocking"}>
                 <span className="trail-mark" aria-hidden="true">
-                  <Icon name={step.lets ? "check" : "close"} size={14} />
+                  <Icon name={step.passes ? "check" : "close"} size={14} />
                 </span>
                 <div className="grow">
-                  <span className="trail-question">{step.asked}</span>{" "}
-                  <span className={step.lets ? "muted wrap-any" : "wrap-any"}>{step.said}</span>
-                  {step.asked === CONFIRMATION_STEP && <RevokeButtons tool={id} />}
+                  <span className="trail-question">{step.question}</span>{" "}
+                  <span className={step.passes ? "muted wrap-any" : "wrap-any"}>{step.answer}</span>
+                  {step.question === CONFIRMATION_STEP && <RevokeButtons tool={id} />}
                 </div>
               </li>
             ))}
@@ -36,11 +36,11 @@ export function WhyTrail({ id, view }: { id: string; view: Query }): ReactElemen
               ))}
             </Notice>
           )}
-          {why.naming.length > 0 && (
+          {why.nameNotes.length > 0 && (
             <section>
               <h2>Its name</h2>
               <ul className="dotted muted">
-                {why.naming.map((each) => (
+                {why.nameNotes.map((each) => (
                   <li key={each}>{each}</li>
                 ))}
               </ul>

@@ -8,7 +8,7 @@ const NAMES = ["repo", "title"];
 
 function overrideEntry(field: string, value: unknown, at = "2026-01-01T00:00:00+00:00"): OverrideEntry {
   const from = { kind: "installed" as const, by: "paula", at };
-  return { field, value, from, toolset: "dev", target: TOOL, declared: false, inForce: true, effect: null };
+  return { field, value, from, toolset: "dev", target: TOOL, declared: false, effective: true, effect: null };
 }
 
 function draft(base: BaseState, change: Partial<Draft["edit"]>): Draft {

@@ -45,39 +45,39 @@ function ToolPage({ id }: { id: string }): ReactElement {
   // Kept here, so that changing the tab does not lose it.
   const [draft, setDraft] = useState<Draft | null>(null);
   const query = { tool: id, ...view.query };
-  const card = useApiQuery<ToolCardResponse>(["board", "policy"], "/board/peg", query);
+  const card = useApiQuery<ToolCardResponse>(["board", "policy"], "/board/tool", query);
   const definition = useApiQuery<ToolDefinitionResponse>(["board", "policy"], "/tools/show", query);
   const why = useApiQuery<WhyResponse>(["board", "policy"], "/why", query);
   const possible = card.data === undefined ? possibleTools(card.error) : null;
   if (card.error !== null && possible !== null) {
     return (
-      <Screen title={id} json={{ path: "/board/peg", query }} command={shellCommand("pegboard", "why", id, ...view.options)}>
+      <Screen title={id} json={{ path: "/board/tool", query }} command={shellCommand("pegboard", "why", id, ...view.options)}>
         <Ambiguous id={id} error={card.error} tools={possible} />
       </Screen>
     );
   }
   return (
     <Screen
-      title={card.data?.peg.title ?? card.data?.peg.name ?? id}
+      title={card.data?.tool.title ?? card.data?.tool.name ?? id}
       lead={<QueryResult query={card} placeholder={<Skeleton lines={2} />}>{(data) => <ToolVerdict card={data} />}</QueryResult>}
       actions={<ViewAs view={view} toolsets={[]} />}
       json={tab === "history" ? { path: "/tools/history", query } : { path: tab === "why" ? "/why" : "/tools/show", query }}
       command={tab === "history" ? shellCommand("pegboard", "activity", "list", "--tool", id) : shellCommand("pegboard", ...COMMANDS[tab], id, ...view.options)}
     >
-      {card.data?.peg.verdict === "gone" ? (
-        <GoneTool tool={card.data.peg} />
+      {card.data?.tool.verdict === "missing" ? (
+        <GoneTool tool={card.data.tool} />
       ) : (
         <div className="split lead">
           <QueryResult query={definition} placeholder={<Skeleton lines={14} height={24} />}>
-            {(data) => (card.data === undefined ? <Skeleton lines={14} height={24} /> : <ToolDefinition tool={card.data.peg} definition={data} />)}
+            {(data) => (card.data === undefined ? <Skeleton lines={14} height={24} /> : <ToolDefinition tool={card.data.tool} definition={data} />)}
           </QueryResult>
           <section className="sheet tool-tabs" aria-label="About the tool">
             <Tabs name="About the tool" tabs={TABS} selected={tab} onChange={setTab}>
               {tab === "why" && <WhyTrail id={id} view={view.query} />}
-              {tab === "override" && card.data && definition.data && <OverrideTab tool={card.data.peg} definition={definition.data} draft={draft} onDraft={setDraft} />}
+              {tab === "override" && card.data && definition.data && <OverrideTab tool={card.data.tool} definition={definition.data} draft={draft} onDraft={setDraft} />}
               {tab === "try" && card.data && definition.data && (
                 <TryTool
-                  tool={card.data.peg}
+                  tool={card.data.tool}
                   definition={definition.data}
                   overrides={why.data?.overrides ?? []}
                   principal={view.principal}
@@ -94,7 +94,7 @@ function ToolPage({ id }: { id: string }): ReactElement {
 }
 
 /** The state with its reason and remedy, and the switch. */
-function ToolVerdict({ card: { peg: tool, presentation, others, policyVersion } }: { card: ToolCardResponse }): ReactElement {
+function ToolVerdict({ card: { tool: tool, presentation, otherCallers: others, policyVersion } }: { card: ToolCardResponse }): ReactElement {
   const canOperate = useHasScope("operate");
   const [disableOpen, setDisableOpen] = useState(false);
   const guard = useVersionGuard(policyVersion, disableOpen, switchSnapshot(tool));
@@ -104,19 +104,19 @@ function ToolVerdict({ card: { peg: tool, presentation, others, policyVersion } 
       <div className="row">
         <StateMark state={tool.state} />
         {tool.status !== null && <code className="muted">{tool.status}</code>}
-        {canOperate && tool.verdict !== "gone" && (
+        {canOperate && tool.verdict !== "missing" && (
           <Switch
-            label={isLockedDespiteSwitch(tool) ? lockReason(tool) : tool.switchOn ? "Switched on" : "Switched off"}
-            checked={tool.switchOn}
+            label={isLockedDespiteSwitch(tool) ? lockReason(tool) : tool.enabled ? "Switched on" : "Switched off"}
+            checked={tool.enabled}
             disabled={busy}
-            onChange={(on) => (on ? void setToolsEnabled({ tools: [tool], on }) : setDisableOpen(true))}
+            onChange={(enabled) => (enabled ? void setToolsEnabled({ tools: [tool], enabled }) : setDisableOpen(true))}
           />
         )}
       </div>
-      {tool.sentence !== null && <p className="wrap-any">{tool.sentence}</p>}
-      {tool.unlisted && presentation !== null && <p className="wrap-any">{presentation.ofTool}</p>}
+      {tool.message !== null && <p className="wrap-any">{tool.message}</p>}
+      {tool.unlisted && presentation !== null && <p className="wrap-any">{presentation.unlistedToolMessage}</p>}
       <OtherCallers tool={tool.id} callers={others} />
-      {tool.more.map((each) => (
+      {tool.otherReasons.map((each) => (
         <p key={each} className="muted small wrap-any">
           {each}
         </p>
@@ -132,7 +132,7 @@ function ToolVerdict({ card: { peg: tool, presentation, others, policyVersion } 
           guard={guard}
           busy={busy}
           onClose={() => setDisableOpen(false)}
-          onConfirm={(note) => void setToolsEnabled({ tools: [tool], on: false }, note).then((done) => done && setDisableOpen(false))}
+          onConfirm={(note) => void setToolsEnabled({ tools: [tool], enabled: false }, note).then((done) => done && setDisableOpen(false))}
         />
       )}
     </div>
@@ -155,8 +155,8 @@ const ROW_HEIGHT_PX = 36;
 /** The list of tools, shown without an id. */
 function ToolPicker(): ReactElement {
   const [filterText, setFilterText] = useParam("q");
-  const board = useAllPages<Board>(["board"], "/board", {}, (before, next) => ({ ...next, pegs: [...before.pegs, ...next.pegs] }));
-  const index = useMemo(() => buildTextIndex(board.data?.pegs ?? [], (tool) => `${tool.name} ${tool.id}`), [board.data]);
+  const board = useAllPages<Board>(["board"], "/board", {}, (before, next) => ({ ...next, tools: [...before.tools, ...next.tools] }));
+  const index = useMemo(() => buildTextIndex(board.data?.tools ?? [], (tool) => `${tool.name} ${tool.id}`), [board.data]);
   const matches = useMemo(() => searchInOrder(index, filterText), [index, filterText]);
   return (
     <Screen title="Tool" lead="Every tool with its reason: choose one." json={{ path: "/board" }} command={shellCommand("pegboard", "tools", "list")}>
@@ -165,8 +165,8 @@ function ToolPicker(): ReactElement {
         <QueryResult query={board} placeholder={<Skeleton lines={10} height={32} />}>
           {(data) =>
             matches.length === 0 ? (
-              <EmptyState icon="search" title={data.pegs.length === 0 ? "No tools yet" : "No tool has these words"}>
-                {data.pegs.length === 0 ? "Add a server, and its tools are here." : `There are ${formatCount(data.pegs.length, "tool")} in all.`}
+              <EmptyState icon="search" title={data.tools.length === 0 ? "No tools yet" : "No tool has these words"}>
+                {data.tools.length === 0 ? "Add a server, and its tools are here." : `There are ${formatCount(data.tools.length, "tool")} in all.`}
               </EmptyState>
             ) : (
               <VirtualList name="Tools" rows={matches} rowKey={(tool) => tool.id} height={() => ROW_HEIGHT_PX} boxHeight={`min(70vh, ${matches.length * ROW_HEIGHT_PX + 2}px)`}>

@@ -5,8 +5,8 @@ import type { OverrideEntry } from "./types";
 const TOOL = "mcp:dev~github:create_issue";
 
 function overrideEntry(field: string, value: unknown, more: Partial<OverrideEntry> = {}): OverrideEntry {
-  const whose = { from: null, toolset: "dev", target: TOOL, declared: false, inForce: true, effect: null };
-  return { field, value, ...whose, ...more };
+  const origin = { from: null, toolset: "dev", target: TOOL, declared: false, effective: true, effect: null };
+  return { field, value, ...origin, ...more };
 }
 
 test("a form starts with a person's override, not with that of a file or a pattern", () => {

@@ -41,7 +41,7 @@ export function fixedArguments(overrides: readonly OverrideEntry[]): readonly Fi
   const names = new Set(overrides.flatMap(({ field }) => /^arguments\.(.+)\.(?:pin|hide)$/s.exec(field)?.[1] ?? []));
   return [...names].flatMap((name) => {
     const entry = fixingOverride(overrides, name);
-    if (entry === undefined || !entry.inForce) return [];
+    if (entry === undefined || !entry.effective) return [];
     const isPin = entry.field.endsWith(".pin");
     const effect = entry.effect ?? (isPin ? "every call is sent with it" : "no caller can send it, and the tool gets none");
     return [{ name, value: isPin ? (entry.value === MASK ? "pinned, hidden" : pinText(entry)) : "hidden", reason: `${isPin ? "Pinned" : "Hidden"} by ${shortOrigin(entry)}: ${effect}.` }];

@@ -5,7 +5,7 @@ import { formatCount, formatNumber } from "@/lib/format";
 import { Button, Notice, Tag } from "@/components";
 import { TitledList } from "./toolset-actions";
 
-const VERSION_CHANGES: Readonly<Record<ToolsetImport["changes"]["course"], string>> = {
+const VERSION_CHANGES: Readonly<Record<ToolsetImport["changes"]["versionChange"], string>> = {
   first: "new here",
   same: "this version is here",
   upgrade: "a newer version",
@@ -20,16 +20,16 @@ export function ImportReport({ report, busy, onDescribe }: { report: ToolsetImpo
       <div className="row tight">
         <strong className="mono">{report.id}</strong>
         {report.version !== "" && <Tag>{report.version}</Tag>}
-        <Tag tone={changes.course === "downgrade" ? "wants" : "open"}>{VERSION_CHANGES[changes.course]}</Tag>
+        <Tag tone={changes.versionChange === "downgrade" ? "needs_action" : "open"}>{VERSION_CHANGES[changes.versionChange]}</Tag>
       </div>
       {report.warnings.map((warning) => (
-        <Notice key={warning} tone="wants">
+        <Notice key={warning} tone="needs_action">
           <span className="wrap-any">{warning}</span>
         </Notice>
       ))}
       <div>
         <h3>Differences to what is there</h3>
-        {changes.lines.length === 0 ? <p className="muted">None.</p> : <pre className="code wraps report-lines" tabIndex={0}>{changes.lines.join("\n")}</pre>}
+        {changes.summary.length === 0 ? <p className="muted">None.</p> : <pre className="code wraps report-lines" tabIndex={0}>{changes.summary.join("\n")}</pre>}
       </div>
       <div className="thirds">
         <ChangedItems title="Tools" items={changes.tools} />
@@ -37,7 +37,7 @@ export function ImportReport({ report, busy, onDescribe }: { report: ToolsetImpo
         <ChangedItems title="Overrides" items={changes.overrides} />
       </div>
       {files.length > 0 && <p className="small">Files: {files.map(([change, fileCount]) => `${formatNumber(fileCount)} ${change}`).join(", ")}.</p>}
-      {report.unrun.length > 0 && (
+      {report.modulesNotRun.length > 0 && (
         <Notice
           action={
             <Button small busy={busy} onClick={onDescribe}>
@@ -45,14 +45,14 @@ export function ImportReport({ report, busy, onDescribe }: { report: ToolsetImpo
             </Button>
           }
         >
-          {formatCount(report.unrun.length, "module")} not run yet, so what the tools are is not known: <span className="mono small wrap-any">{report.unrun.join(", ")}</span>
+          {formatCount(report.modulesNotRun.length, "module")} not run yet, so what the tools are is not known: <span className="mono small wrap-any">{report.modulesNotRun.join(", ")}</span>
         </Notice>
       )}
       <TitledList title="Python requirements" lines={report.requirements} />
       <TitledList title="Secrets it asks for" lines={report.secrets.map((secret) => `${secret.name}${secret.set ? " (set)" : " (not set)"}`)} />
-      {report.waits.length > 0 && (
-        <Notice tone="wants">
-          {formatCount(report.waits.length, "tool")} will wait for your approval: <span className="mono small wrap-any">{report.waits.map((each) => each.id).join(", ")}</span>
+      {report.newlyPending.length > 0 && (
+        <Notice tone="needs_action">
+          {formatCount(report.newlyPending.length, "tool")} will wait for your approval: <span className="mono small wrap-any">{report.newlyPending.map((each) => each.id).join(", ")}</span>
         </Notice>
       )}
       {report.unconfirmedServers.length > 0 && (
@@ -61,12 +61,12 @@ export function ImportReport({ report, busy, onDescribe }: { report: ToolsetImpo
           asked, set <code>confirmation.manifest_servers: true</code> in pegboard.yaml.
         </p>
       )}
-      <TitledList title="Not open" lines={report.notOpen.map((each) => `${each.id}: ${each.sentence} ${each.remedy}`)} />
+      <TitledList title="Not open" lines={report.closedTools.map((each) => `${each.id}: ${each.message} ${each.remedy}`)} />
     </div>
   );
 }
 
-type ChangedItem = { readonly id: string; readonly how: string; readonly settings?: readonly string[] };
+type ChangedItem = { readonly id: string; readonly change: string; readonly settings?: readonly string[] };
 
 function ChangedItems({ title, items }: { title: string; items: readonly ChangedItem[] }): ReactElement | null {
   if (items.length === 0) return null;
@@ -77,9 +77,9 @@ function ChangedItems({ title, items }: { title: string; items: readonly Changed
       </h3>
       <ul className="report-parts">
         {items.map((item) => (
-          <li key={item.id} className={`how-${item.how}`}>
-            <Tag tone={item.how === "added" ? "open" : item.how === "removed" ? "broken" : "wants"}>{item.how}</Tag>{" "}
-            {item.how === "removed" ? <del className="mono wrap-any">{item.id}</del> : <span className="mono wrap-any">{item.id}</span>}
+          <li key={item.id} className={`change-${item.change}`}>
+            <Tag tone={item.change === "added" ? "open" : item.change === "removed" ? "broken" : "needs_action"}>{item.change}</Tag>{" "}
+            {item.change === "removed" ? <del className="mono wrap-any">{item.id}</del> : <span className="mono wrap-any">{item.id}</span>}
             {item.settings !== undefined && item.settings.length > 0 && <span className="muted small wrap-any"> {item.settings.join(", ")}</span>}
           </li>
         ))}

@@ -53,7 +53,7 @@ export function ImportToolset(): ReactElement {
     try {
       const response = await sendImport(source, { digest: report.digest, allowDowngrade: downgradeAllowed }, report.policyVersion);
       toast(`${response.id} ${response.version} is imported`);
-      for (const warning of response.warnings) toast(warning, "wants");
+      for (const warning of response.warnings) toast(warning, "needs_action");
       navigate("/toolsets", { id: response.id });
     } catch (problem) {
       setError(problem);
@@ -99,7 +99,7 @@ export function ImportToolset(): ReactElement {
                   {busy === null && <OutdatedNotice since={report.policyVersion}>Read it again before you import it.</OutdatedNotice>}
                   <ImportReport report={report} busy={busy !== null} onDescribe={() => void preview(source, true)} />
                   {report.downgrade !== null && (
-                    <Notice tone="wants">
+                    <Notice tone="needs_action">
                       <p className="wrap-any">{report.downgrade}</p>
                       <Checkbox label="Go back to the older version all the same" checked={downgradeAllowed} onChange={setDowngradeAllowed} />
                     </Notice>
@@ -109,12 +109,12 @@ export function ImportToolset(): ReactElement {
                       variant="primary"
                       icon="upload"
                       busy={busy === "install"}
-                      disabled={busy !== null || !report.changes.any || (report.downgrade !== null && !downgradeAllowed)}
+                      disabled={busy !== null || !report.changes.hasChanges || (report.downgrade !== null && !downgradeAllowed)}
                       onClick={() => void install()}
                     >
                       Import {report.id}
                     </Button>
-                    <span className="muted small">{report.changes.any ? "Nothing is installed until you do." : "It is on the board exactly so: there is nothing to import."}</span>
+                    <span className="muted small">{report.changes.hasChanges ? "Nothing is installed until you do." : "It is on the board exactly so: there is nothing to import."}</span>
                   </div>
                 </>
               )}

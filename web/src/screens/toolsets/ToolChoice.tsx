@@ -58,7 +58,7 @@ function ChoiceEditor({ toolset, current }: { toolset: Toolset; current: ToolCho
       <div className="stack">
         <EntryList name="Include" tone="open" texts={lists.includes} entries={shown.includes} canOperate={canOperate} onChange={(includes) => edit({ includes })} hint="read_*" />
         <EntryList name="Exclude" tone="broken" texts={lists.excludes} entries={shown.excludes} canOperate={canOperate} onChange={(excludes) => edit({ excludes })} hint="delete_*" />
-        <InheritedEntries entries={shown.standing} />
+        <InheritedEntries entries={shown.declared} />
         {shown.problems.map((each) => (
           <Notice key={each} tone="broken">
             {each}
@@ -79,7 +79,7 @@ function ChoiceEditor({ toolset, current }: { toolset: Toolset; current: ToolCho
         ) : (
           <p className="muted small">Your token may look, not change.</p>
         )}
-        {draft !== null && <Code text={shellCommand("pegboard", "toolset", "choice", toolset.id, ...(commandOptions.length === 0 ? ["--nothing"] : commandOptions))} />}
+        {draft !== null && <Code text={shellCommand("pegboard", "toolset", "choice", toolset.id, ...(commandOptions.length === 0 ? ["--clear"] : commandOptions))} />}
       </div>
       <ToolPreview choice={shown} />
     </div>
@@ -182,9 +182,9 @@ function EntryList({
 }
 
 function entryStatus(entry: ChoiceEntry): string {
-  if (entry.fits === 0) return "fits no tool now";
-  const fits = `fits ${formatCount(entry.fits, "tool")}`;
-  return entry.decides === entry.fits ? fits : `${fits}, decides ${entry.decides === 0 ? "none" : formatNumber(entry.decides)} of them`;
+  if (entry.matchCount === 0) return "fits no tool now";
+  const fits = `fits ${formatCount(entry.matchCount, "tool")}`;
+  return entry.decidedCount === entry.matchCount ? fits : `${fits}, decides ${entry.decidedCount === 0 ? "none" : formatNumber(entry.decidedCount)} of them`;
 }
 
 function InheritedEntries({ entries }: { entries: readonly ChoiceEntry[] }): ReactElement | null {
@@ -194,7 +194,7 @@ function InheritedEntries({ entries }: { entries: readonly ChoiceEntry[] }): Rea
       <h2>Said elsewhere</h2>
       <ul className="choice-entries">
         {entries.map((entry) => (
-          <li key={`${entry.whose} ${entry.target}`}>
+          <li key={`${entry.author} ${entry.target}`}>
             <span className="stack-tight">
               <code className="wrap-any">{entry.target}</code>
               <span className="muted small">{`${entry.includes ? "included" : "excluded"} by ${entrySource(entry)}; ${entryStatus(entry)}`}</span>
@@ -207,7 +207,7 @@ function InheritedEntries({ entries }: { entries: readonly ChoiceEntry[] }): Rea
 }
 
 function entrySource(entry: ChoiceEntry): string {
-  if (entry.whose === "manifest") return "its toolset.yaml";
+  if (entry.author === "manifest") return "its toolset.yaml";
   return entry.from?.kind === "declared" ? `${entry.from.file}:${entry.from.line}` : "pegboard.yaml";
 }
 
@@ -235,7 +235,7 @@ function ToolPreview({ choice }: { choice: ToolChoiceResponse }): ReactElement {
           {(tool) => <ChoiceToolRow tool={tool} />}
         </VirtualList>
       )}
-      {choice.more > 0 && <p className="muted">And {formatNumber(choice.more)} more.</p>}
+      {choice.omitted > 0 && <p className="muted">And {formatNumber(choice.omitted)} more.</p>}
     </section>
   );
 }
@@ -248,7 +248,7 @@ function ChoiceToolRow({ tool }: { tool: ChoiceTool }): ReactElement {
       {tool.name}
     </Link>
   );
-  const why = tool.verdict.verdict === "open" ? `${tool.id} is open${tool.by === null ? "" : ` by ${tool.by}`}.` : (tool.verdict.sentence ?? "");
+  const why = tool.verdict.verdict === "open" ? `${tool.id} is open${tool.target === null ? "" : ` by ${tool.target}`}.` : (tool.verdict.message ?? "");
   return (
     <div className={`tool-line choice-${tool.change}`}>
       <StateMark state={tool.state} label="screen-reader" />

@@ -57,7 +57,7 @@ export function ToolsetDetail({ id }: { id: string }): ReactElement {
 function ToolsetTabs({ toolset, canOperate }: { toolset: Toolset; canOperate: boolean }): ReactElement {
   const [tabParam, setSelected] = useParam("tab", "tools");
   const board = useBoard();
-  const tools = board.data?.pegs.filter((tool) => tool.toolsetId === toolset.id) ?? [];
+  const tools = board.data?.tools.filter((tool) => tool.toolsetId === toolset.id) ?? [];
   const counts = board.data?.toolsets.find((each) => each.id === toolset.id)?.counts;
   const hasFiles = toolset.digest !== null;
   const unsetSecrets = toolset.secrets.filter((secret) => !secret.set).map((secret) => secret.name);
@@ -71,7 +71,7 @@ function ToolsetTabs({ toolset, canOperate }: { toolset: Toolset; canOperate: bo
       <DownNotice health={toolset.health} />
       {unsetSecrets.length > 0 && tab !== "brings" && (
         <Notice
-          tone="wants"
+          tone="needs_action"
           action={
             canOperate && (
               <ButtonLink small variant="primary" to="/toolsets" query={{ id: toolset.id, tab: "brings" }}>
@@ -167,10 +167,10 @@ function ToolsetContents({ toolset, canOperate }: { toolset: Toolset; canOperate
           {source !== null && <DescriptionItem name="Source">{source.path ?? `an ${source.kind}`}</DescriptionItem>}
           {source?.commit !== undefined && (
             <DescriptionItem name="Commit">
-              <span className="mono">{source.commit}</span> {source.dirty === true && <Tag tone="wants">with changes</Tag>}
+              <span className="mono">{source.commit}</span> {source.dirty === true && <Tag tone="needs_action">with changes</Tag>}
             </DescriptionItem>
           )}
-          {toolset.linked !== null && <DescriptionItem name="Linked to">{toolset.linked}</DescriptionItem>}
+          {toolset.linkedFolder !== null && <DescriptionItem name="Linked to">{toolset.linkedFolder}</DescriptionItem>}
           {toolset.digest !== null && (
             <DescriptionItem name="Content">
               <span className="mono small">{toolset.digest}</span>
@@ -201,13 +201,13 @@ function ToolsetContents({ toolset, canOperate }: { toolset: Toolset; canOperate
             </ul>
           )}
         </section>
-        {toolset.flaws.length > 0 && (
+        {toolset.problems.length > 0 && (
           <section className="sheet stack">
-            <h2>{formatCount(toolset.flaws.length, "flaw")} in what it lists</h2>
+            <h2>{formatCount(toolset.problems.length, "flaw")} in what it lists</h2>
             <ul className="dotted">
-              {toolset.flaws.map((problem) => (
+              {toolset.problems.map((problem) => (
                 <li key={problem.name} className="wrap-any">
-                  It {problem.sentence}
+                  It {problem.message}
                 </li>
               ))}
             </ul>
@@ -227,7 +227,7 @@ function WorkerStatus({ toolset }: { toolset: Toolset }): ReactElement {
         {(server) => (
           <div className="row">
             <HealthStatus health={server.health} review={server.review} />
-            <span className="muted wrap-any">{server.health.sentence}</span>
+            <span className="muted wrap-any">{server.health.message}</span>
           </div>
         )}
       </QueryResult>

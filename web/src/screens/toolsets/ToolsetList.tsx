@@ -71,7 +71,7 @@ export function ToolsetList(): ReactElement {
 }
 
 export function totalTools(counts: ToolCounts): number {
-  return counts.open + counts.locked + counts.wants + counts.broken + counts.gone;
+  return counts.open + counts.locked + counts.needs_action + counts.broken + counts.missing;
 }
 
 function toolsetColumns(counts: ReadonlyMap<string, ToolCounts>, version: number, canOperate: boolean): readonly Column<Toolset>[] {
@@ -87,7 +87,7 @@ function toolsetColumns(counts: ReadonlyMap<string, ToolCounts>, version: number
             </Link>
             {toolset.version !== "" && <Tag>{toolset.version}</Tag>}
             {!toolset.enabled && <Tag tone="locked">Disabled</Tag>}
-            {toolset.linked !== null && <Tag title={toolset.linked}>linked</Tag>}
+            {toolset.linkedFolder !== null && <Tag title={toolset.linkedFolder}>linked</Tag>}
           </span>
           <span className="muted small toolset-description">{toolset.description || toolset.id}</span>
         </span>
@@ -103,12 +103,12 @@ function toolsetColumns(counts: ReadonlyMap<string, ToolCounts>, version: number
       },
     },
     {
-      id: "wants",
+      id: "needs_action",
       head: "Want you",
       end: true,
       cell: ({ id }) => {
-        const pending = counts.get(id)?.wants ?? 0;
-        return pending === 0 ? <span className="muted">–</span> : <Tag tone="wants">{formatNumber(pending)}</Tag>;
+        const pending = counts.get(id)?.needs_action ?? 0;
+        return pending === 0 ? <span className="muted">–</span> : <Tag tone="needs_action">{formatNumber(pending)}</Tag>;
       },
     },
     { id: "servers", head: "Servers", end: true, cell: ({ servers }) => formatNumber(servers.length) },

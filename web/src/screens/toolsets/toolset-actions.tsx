@@ -28,9 +28,9 @@ export function ToolsetSwitch({
   const guard = useVersionGuard(version, confirmOpen);
   const mutation = useApiMutation({ silent: true, guard });
   const path = toolsetPath(toolset.id, "/switch");
-  const setEnabled = (on: boolean): void =>
+  const setEnabled = (enabled: boolean): void =>
     mutation.mutate(
-      { path, body: on ? { on } : { on, note }, successMessage: `${toolset.name} is ${on ? "on" : "off"}` },
+      { path, body: enabled ? { enabled } : { enabled, note }, successMessage: `${toolset.name} is ${enabled ? "on" : "off"}` },
       { onSuccess: () => setConfirmOpen(false) },
     );
   return (
@@ -109,9 +109,9 @@ function ExportDialog({ toolset, onClose }: { toolset: Toolset; onClose: () => v
         {(data) => (
           <div className="stack">
             <p>A ZIP of {formatBytes(data.bytes)} that can be imported elsewhere: its manifest and its files, without secrets.</p>
-            <TitledList title="Secrets that whoever imports it must set" lines={data.secrets.map((each) => `${each.name}: ${each.at.join(", ")}`)} />
-            <TitledList title="Left out" lines={[...data.dropped, ...data.leftOut]} />
-            <TitledList title="Worth a look" lines={data.doubts} />
+            <TitledList title="Secrets that whoever imports it must set" lines={data.secrets.map((each) => `${each.name}: ${each.locations.join(", ")}`)} />
+            <TitledList title="Left out" lines={[...data.droppedParts, ...data.omitted]} />
+            <TitledList title="Worth a look" lines={data.possibleSecrets} />
           </div>
         )}
       </QueryResult>
@@ -194,7 +194,7 @@ export function SecretForm({ toolset, name, isSet, canOperate }: { toolset: stri
     <form className="secret" onSubmit={save}>
       <span className="row tight">
         <span className="mono wrap-any">{name}</span>
-        {isSet ? <Tag tone="open">set</Tag> : <Tag tone="wants">not set</Tag>}
+        {isSet ? <Tag tone="open">set</Tag> : <Tag tone="needs_action">not set</Tag>}
       </span>
       {canOperate && (
         <span className="row">
