@@ -17,8 +17,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders are hel
 _HOLDS = """
 import sys, tempfile
 from pathlib import Path
-from pegboard.processes.cleanup import held
-path, descriptor = held(lambda: Path(tempfile.mkdtemp(prefix="pegboard-workers-", dir=sys.argv[1])))
+from pegboard.processes.cleanup import create_locked
+path, descriptor = create_locked(lambda: Path(tempfile.mkdtemp(prefix="pegboard-workers-", dir=sys.argv[1])))
 print(path, flush=True)
 sys.stdin.read()
 """
@@ -40,6 +40,7 @@ def test_a_folder_is_swept_once_its_process_was_killed_and_not_before(
     ) as process:
         assert process.stdout is not None
         folder = Path(process.stdout.readline().decode().strip())
+        assert folder.parent == tmp_path
         (folder / "monty").write_text("a worker")
         remove_stale_folders()
         assert (folder / "monty").exists()
