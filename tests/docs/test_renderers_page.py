@@ -2,13 +2,14 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 from tests.docs.pages import page
 
 from pegboard.core.json.values import Json
 from pegboard.core.renderers.catalogue import RENDERER_NAMES, RENDERERS, Renderer
-from pegboard.core.renderers.render import REFERENCE_ROOTS, RenderContext, render_call
+from pegboard.core.renderers.render import REFERENCE_ROOTS
 
 PAGE = page("docs/reference/renderers.md")
 
@@ -44,8 +45,7 @@ def test_the_page_tells_every_root() -> None:
 @pytest.mark.behaviour("overrides.rendered")
 def test_the_example_of_the_page_does_what_it_says() -> None:
     (block,) = [each for each in PAGE.blocks if "render_call(" in each.text]
-    config = re.search(r"render_call\(\"(\w+)\", (\{.*?\}), RenderContext", block.text)
-    assert config is not None
-    shown = render_call(config[1], json.loads(config[2]), RenderContext({}, {"books": [1]}, toolset="library"))
-    assert shown is not None
-    assert dict(shown.config) == {"rows": [1]}
+    names: dict[str, Any] = {"arguments": {}, "result": {"structuredContent": {"books": [1]}}}
+    exec(block.text, names)
+    shown = names["shown"]
+    assert (shown.renderer, shown.config["rows"]) == ("table", [1])
