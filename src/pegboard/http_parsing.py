@@ -102,7 +102,7 @@ class EventStreamParser:
         self.retry_s: float | None = None
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
-        """The events that are whole now. Raises `TooLarge`."""
+        """The events that are whole now. Raises `EventTooLargeError`."""
         chunk = self._normalize_newlines(chunk)
         found: list[ServerSentEvent] = []
         first, *rest = chunk.split(b"\n")

@@ -1,7 +1,10 @@
 """Names and sizes of the source: what a stranger needs to find code by the tree, each rule seen to fail once."""
 
 import ast
+import builtins
+import io
 import re
+import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -323,3 +326,55 @@ def test_packages_that_import_each_other_are_found(tmp_path: Path) -> None:
 def test_a_short_module_with_one_importer_is_found(tmp_path: Path) -> None:
     tree = plant(tmp_path, a="from wall.b import x\nfrom wall.c import x", b="", c="from .b import x", d="")
     assert crumbs(tree, "wall", {"a": 100, "b": 5, "c": 5, "d": 100}) == ["c"]
+
+
+def class_references(module: ast.Module, source: str) -> list[str]:
+    """Names in backquotes, in docstrings and comments, that are written like those of classes: `ToolCall` in
+    `ToolCall.audience`, too."""
+    texts = [
+        node.value.value
+        for node in ast.walk(module)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    ]
+    texts += [
+        token.string
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type == tokenize.COMMENT
+    ]
+    return [
+        name
+        for text in texts
+        for name in re.findall(r"(?<!`)`([A-Z][a-z]+(?:[A-Z][a-z]+)*)(?:\.\w+)?(?:\(\))?`(?!`)", text)
+    ]
+
+
+def names_in_use(module: ast.Module) -> Iterator[str]:
+    for node in ast.walk(module):
+        match node:
+            case ast.ClassDef(name=name) | ast.Name(id=name) | ast.Attribute(attr=name):
+                yield name
+            case ast.alias(name=name, asname=other):
+                yield from (other or name).split(".")
+            case _:
+                pass
+
+
+FOREIGN = {"Doc": "of annotated_doc", "Required": "of typing"}
+"""Classes that docstrings name and no module imports."""
+
+
+def test_classes_named_in_docstrings_and_comments_exist() -> None:
+    known = {name for module in TREE.values() for name in names_in_use(module)} | {*FOREIGN, *dir(builtins)}
+    missing = [
+        f"{path.relative_to(ROOT)}: `{name}` does not exist. Write its new name."
+        for path in sorted(ROOT.rglob("*.py"))
+        for source in [path.read_text(encoding="utf-8")]
+        for name in class_references(ast.parse(source), source)
+        if name not in known
+    ]
+    assert missing == []
+
+
+def test_a_class_is_found_in_a_docstring_and_in_a_comment() -> None:
+    source = '"""Raises `GoneError`, and `other` by ``Two``."""\n\n# As of `Former.call`.\nx = 1\n'
+    assert class_references(ast.parse(source), source) == ["GoneError", "Former"]

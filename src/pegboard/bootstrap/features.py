@@ -129,7 +129,7 @@ class ProgramSandboxes:
         await to_thread.run_sync(remove_stale_folders)
 
     def sandbox(self, python: PythonSandbox) -> "Sandbox":
-        """Raises `SandboxAway`."""
+        """Raises `SandboxUnavailable`."""
         if python not in self._sandboxes:
             self._sandboxes[python] = self._make(python)
         return self._sandboxes[python]

@@ -42,7 +42,7 @@ class UneditableError(Exception):
 
 
 def set_value(text: str, path: Sequence[str], value: Json) -> str:
-    """The text with this value at the path. Raises `Uneditable`."""
+    """The text with this value at the path. Raises `UneditableError`."""
     before = _parse_values(text)
     wanted = _set_path(before, path, value)
     if wanted == before:
@@ -213,7 +213,7 @@ def change_setting(
 ) -> SettingEdit:
     """The file with this value in it, written unless it is only tried: whole or not at all.
 
-    Raises `Uneditable` with the reason, and `Overtaken` where the file is not the one that was looked at.
+    Raises `UneditableError` with the reason, and `FileChangedError` where the file is not the one that was looked at.
     """
     if not is_editable(key):
         raise UneditableError(f"{key} is not changed here. Edit it in the file.")

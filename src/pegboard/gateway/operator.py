@@ -80,7 +80,7 @@ class Operator:
     ) -> Policy | CommandRejection | StaleVersion:
         """`expecting` is the version the person looked at; without it the command stands on whatever is true now.
 
-        A store that fails is told as a `NotSaved`, which is a `Rejected`.
+        A store that fails is told as a `SaveFailure`, which is a `CommandRejection`.
         """
         async with self._lock:
             return await self._run_and_record(command, by, expecting)

@@ -113,7 +113,7 @@ class ServerTrials:
         self._results: OrderedDict[str, TrialResult] = OrderedDict()
 
     async def try_server(self, server: Server) -> tuple[ServerTrial, TrialResult | None]:
-        """Raises `TooMany`. Without an answer of the server nothing was seen."""
+        """Raises `TooManyTrialsError`. Without an answer of the server nothing was seen."""
         if self._active >= MAX_CONCURRENT + MAX_WAITING:
             raise TooManyTrialsError(
                 f"{self._active} servers are being tried already. Try again when one of them is done."

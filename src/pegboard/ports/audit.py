@@ -96,7 +96,7 @@ class StoreUnavailable(Exception):  # noqa: N818 - it is told to a person as a s
 
 
 class Audit(Protocol):
-    """Its questions raise `StoreAway`."""
+    """Its questions raise `StoreUnavailable`."""
 
     def record(self, record: CallRecord) -> None:
         """Never waits and never fails: a full queue drops the record and counts it."""

@@ -28,7 +28,7 @@ class RoleScript:
 
 
 class DatabaseEngine(Protocol):
-    """Guard, access and limits are inside: an engine that was made with an `Access` shows nothing beyond it.
+    """Guard, access and limits are inside: an engine that was made with an `DatabaseAccess` shows nothing beyond it.
 
     `run` answers with a value for whatever a statement or a database does. To cancel the task is to stop the statement,
     on the server too. All may be called at the same time.

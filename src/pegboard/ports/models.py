@@ -21,7 +21,7 @@ Digest: TypeAlias = bytes
 
 
 class EncodingError(Exception):
-    """Why there is no vector, and what to do. `lasting` when trying again changes nothing by itself."""
+    """Why there is no vector, and what to do. `is_permanent` when trying again changes nothing by itself."""
 
     def __init__(self, why: str, *, is_permanent: bool = False) -> None:
         super().__init__(why)
@@ -45,7 +45,7 @@ class EncoderTraits:
 
 
 class Encoder(Protocol):
-    """Both ways raise `CannotEncode`, and nothing else."""
+    """Both ways raise `EncodingError`, and nothing else."""
 
     @property
     def traits(self) -> EncoderTraits: ...
@@ -66,7 +66,7 @@ class VectorsUnavailable(Exception):  # noqa: N818 - it is told to a person as a
 
 
 class VectorStore(Protocol):
-    """Vectors by digest, as bytes. Raises `VectorsAway`."""
+    """Vectors by digest, as bytes. Raises `VectorsUnavailable`."""
 
     async def load(self, digests: Collection[Digest], now: datetime) -> Mapping[Digest, bytes]:
         """Those that are kept. They count as used now."""
@@ -152,7 +152,7 @@ class ModelServerError(Exception):
 
 
 class ModelServer(Protocol):
-    """Both ways raise `ModelTrouble`, and nothing else for what a server does."""
+    """Both ways raise `ModelServerError`, and nothing else for what a server does."""
 
     @property
     def name(self) -> str: ...

@@ -63,7 +63,7 @@ class ClientPeer(Protocol):
         self, method: str, params: Mapping[str, Json], last: "Callable[[], ClientPeer] | None" = None
     ) -> Mapping[str, Json]:
         """A request of the server's own (`elicitation/create`, `sampling/createMessage`, `roots/list`) and the
-        client's answer to it. Raises `CannotAsk`.
+        client's answer to it. Raises `PeerRequestError`.
 
         A question may outlive the call that it was put in, where it may be another's as well: `last` is then in whose
         call the client still hears that it is taken back.
@@ -85,8 +85,8 @@ class ResourceProvider(Protocol):
         ...
 
     async def subscribe(self, uri: str, updated: ResourceCallback) -> ResourceAnswer:
-        """Tell of changes of this resource until `unsubscribe`, over every reconnect. Unless it answers `Told`,
-        nothing is followed. One subscription a URI: another takes the place of the former."""
+        """Tell of changes of this resource until `unsubscribe`, over every reconnect. Unless it answers
+        `ResourceResult`, nothing is followed. One subscription a URI: another takes the place of the former."""
         ...
 
     async def unsubscribe(self, uri: str) -> None: ...
@@ -209,13 +209,13 @@ class ToolDescriber(Protocol):
         bounds: ToolsetLimits = DEFAULT_BOUNDS,
     ) -> tuple[DescribedTool, ...]:
         """One for each entry, in order, within what the toolset may take when it runs. `told` hears what is going on
-        meanwhile. Raises `CannotDescribe`."""
+        meanwhile. Raises `ToolDescriptionError`."""
         ...
 
 
 ReadLabel: TypeAlias = Callable[[str, Callable[[str], None]], Awaitable[str | None]]
 """The label `io.pegboard.tools` of an image, by the image's name. The second hears what is going on meanwhile. Raises
-`CannotDescribe`."""
+`ToolDescriptionError`."""
 
 
 # What `${…}` stands for.

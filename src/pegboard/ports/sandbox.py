@@ -95,7 +95,7 @@ class ProgramFailure:
     line: int | None = None
     """Of the program's own code, from 1, where one is known."""
     is_unsupported: bool = False
-    """As of a `Complaint`. Calls may have been made before that."""
+    """As of a `ProgramProblem`. Calls may have been made before that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,8 @@ class ProgramHost(Protocol):
 
 
 class Sandbox(Protocol):
-    """All three raise `SandboxAway`. When their task is cancelled the program is over, and nothing of it is left."""
+    """All three raise `SandboxUnavailable`. When their task is cancelled the program is over, and nothing of it is
+    left."""
 
     @property
     def name(self) -> str:
@@ -210,7 +211,7 @@ class Sandbox(Protocol):
     ) -> RunResult | RunSuspension:
         """Goes on with answers by ordinal. Calls without one stay pending, and may suspend it again.
 
-        Raises `BadState`. What was printed before is in the answer too, and is not told to the host again.
+        Raises `InvalidRunStateError`. What was printed before is in the answer too, and is not told to the host again.
         """
         ...
 

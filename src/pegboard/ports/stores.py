@@ -51,7 +51,7 @@ class NoTicketsError(TicketsUnavailable):
 
 
 class TicketStore(Protocol):
-    """Calls that wait for a person. Every step happens once, whichever process asks. Raises `TicketsAway`."""
+    """Calls that wait for a person. Every step happens once, whichever process asks. Raises `TicketsUnavailable`."""
 
     async def claim(
         self, wanted: NewTicket, now: datetime, deadline: datetime
@@ -87,7 +87,7 @@ class TicketStore(Protocol):
 
 
 class ConsentStore(Protocol):
-    """Standing permissions as the store holds them now, and when each was used last. Raises `StoreAway`."""
+    """Standing permissions as the store holds them now, and when each was used last. Raises `StoreUnavailable`."""
 
     async def find(self, id: str) -> Consent | None:
         """As it is at this moment, for a call that is about to run by it: another gateway may have revoked it."""
@@ -106,7 +106,7 @@ class RunsUnavailable(TicketsUnavailable):
 
 
 class RunStore(Protocol):
-    """Each is gone on with once, whichever process asks. Raises `RunsAway`."""
+    """Each is gone on with once, whichever process asks. Raises `RunsUnavailable`."""
 
     async def save(self, run: SuspendedRun, now: datetime) -> None:
         """In place of what was kept of it before. A ticket that another one waited for is this one's from now on."""
@@ -139,7 +139,7 @@ class ActiveRuns(Protocol):
 
 
 class QueryStore(Protocol):
-    """By name. Raises `StoreAway`."""
+    """By name. Raises `StoreUnavailable`."""
 
     async def all(self) -> Sequence[SavedQuery]:
         """By name, no more than `MOST_QUERIES`."""
@@ -158,7 +158,7 @@ class QueryStore(Protocol):
 
 
 class PendingSinceStore(Protocol):
-    """By the ids of tools, each with the definition that waits. Raises `StoreAway`."""
+    """By the ids of tools, each with the definition that waits. Raises `StoreUnavailable`."""
 
     async def record_pending(
         self, waiting: Mapping[ToolId, Fingerprint], settled: Collection[ToolId], at: datetime
@@ -184,7 +184,7 @@ class StoredSession:
 
 
 class SessionStore(Protocol):
-    """By the place of a gateway: no other gateway on the same store takes its visits. Raises `StoreAway`."""
+    """By the place of a gateway: no other gateway on the same store takes its visits. Raises `StoreUnavailable`."""
 
     async def load(self, place: str) -> Sequence[StoredSession]:
         """The one that was seen last stands last."""
@@ -205,7 +205,7 @@ class SessionStore(Protocol):
 
 
 class TokenUsageStore(Protocol):
-    """By the ids of tokens. Raises `StoreAway`."""
+    """By the ids of tokens. Raises `StoreUnavailable`."""
 
     async def save_uses(self, uses: Mapping[str, datetime]) -> None: ...
 
@@ -227,7 +227,7 @@ class SecretsUnavailable(Exception):  # noqa: N818 - it is told to a person as a
 
 
 class SecretStore(Protocol):
-    """What is kept encrypted, by name. Raises `SecretsAway`."""
+    """What is kept encrypted, by name. Raises `SecretsUnavailable`."""
 
     async def load(self, name: str) -> bytes | UnreadableSecret | None: ...
 
@@ -259,4 +259,4 @@ class Storage:
 
 
 StorageProbe: TypeAlias = Callable[[], Awaitable[Storage]]
-"""Raises `StoreAway`, in words that may be shown."""
+"""Raises `StoreUnavailable`, in words that may be shown."""

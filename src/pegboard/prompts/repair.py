@@ -1,7 +1,7 @@
 """A tolerant reader of what models write that is nearly JSON, or Python's literals. One pass, and nothing is evaluated.
 
-Every liberty it takes is told in `Reader.repairs`. A quote ends a string only where something structural follows, so
-quotes that a model forgot to escape stay in the string.
+Every liberty it takes is listed in `TolerantJsonReader.repairs`. A quote ends a string only where something structural
+follows, so quotes that a model forgot to escape stay in the string.
 """
 
 import json

@@ -24,7 +24,7 @@ EMPTY_RESULT: Final = "The tool gave back nothing."
 
 def shorten_result(text: str, limit: int = DEFAULT_RESULT_CHARS) -> str:
     """At most so many characters: of a longer text both ends, and between them how much was cut. No less than
-    `LEAST_RESULT`, in which that can be said."""
+    `MIN_RESULT_CHARS`, in which that can be said."""
     limit = max(limit, MIN_RESULT_CHARS)
     if len(text) <= limit:
         return text

@@ -106,7 +106,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class PolicyTable(Generic[K, V]):
-    """One table and the part of `Decided` that it keeps."""
+    """One table and the part of `PolicyDecisions` that it keeps."""
 
     table: Table
     part_of: Callable[[PolicyDecisions], Mapping[K, V]]
@@ -472,7 +472,7 @@ class SqlPolicyStore:
         self._spec_cache = SpecCache()
 
     async def load(self) -> PolicyDecisions:
-        """A row that cannot be read is no error: it is in `Decided.unreadable`, and locks what it is about."""
+        """A row that cannot be read is no error: it is in `PolicyDecisions.unreadable`, and locks what it is about."""
         async with self._database.read_transaction() as connection:
             version = await _current_version(connection)
             rows = await read_tables(connection, _TABLES)

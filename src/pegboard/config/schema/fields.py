@@ -102,7 +102,7 @@ ANY_TEXT: Final = TextRule(r"[\s\S]*", "write a text")
 
 @dataclass(frozen=True)
 class TextField:
-    """With `as_written`, numbers and booleans are texts too, exactly as they stand in the file."""
+    """With `accepts_scalars`, numbers and booleans are texts too, exactly as they stand in the file."""
 
     rule: TextRule = ANY_TEXT
     allows_references: bool = False
@@ -322,7 +322,8 @@ class DaysOrNeverField:
 
 @dataclass(frozen=True)
 class ListField(Generic[T]):
-    """With `or_commas`, one text with commas does too. What can be read of a list is, so that all problems are told."""
+    """With `allows_commas`, one text with commas does too. What can be read of a list is, so that all problems are
+    told."""
 
     item: ConfigField[T]
     allows_commas: bool = False

@@ -123,7 +123,7 @@ class CallConfirmation(NamedTuple):
     by_consent: bool = False
     """They said it before, to all calls of the tool, and have not seen this one."""
     overrides: str = ""
-    """What overrides put into the call as it was confirmed: `Shaped.tag`."""
+    """What overrides put into the call as it was confirmed: `OverriddenTool.tag`."""
 
     def applies_to(self, admitted: "AdmittedCall") -> bool:
         """A yes for another tool, for what the tool was, or for what other overrides put in, is none."""

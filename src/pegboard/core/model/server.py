@@ -1,8 +1,8 @@
 """An MCP server as people declare or install it: its connection and what they allow. The toolset's own tools use the
 same type, with `OwnTools` as connection.
 
-The tools that a toolset brings itself are one too, to everything that people decide: `Own` is how they are reached.
-"""
+The tools that a toolset brings itself are one too, to everything that people decide: `OwnTools` is how they are
+reached."""
 
 import hashlib
 from collections.abc import Mapping

@@ -140,7 +140,7 @@ def find_consent(
 
 
 def call_fingerprint(tool: Fingerprint, overrides: str) -> Fingerprint:
-    """Of a tool together with what overrides put into its calls (`Shaped.tag`)."""
+    """Of a tool together with what overrides put into its calls (`OverriddenTool.tag`)."""
     return Fingerprint(hashlib.sha256(f"{tool} {overrides}".encode()).hexdigest()) if overrides else tool
 
 

@@ -183,7 +183,7 @@ class OperatorAuthentication:
             await self.session_persistence.write()
 
     async def sign_out_all(self) -> None:
-        """Raises `StoreAway`."""
+        """Raises `StoreUnavailable`."""
         if self.session_persistence is None:
             self.sessions.end_all()
         else:

@@ -220,7 +220,8 @@ class SessionPersistence:
         self._saved_marks.intersection_update(there)
 
     async def end_all(self) -> None:
-        """Raises `StoreAway` where those of earlier runs may be left: whoever asked must not think that none is."""
+        """Raises `StoreUnavailable` where those of earlier runs may be left: whoever asked must not think that none
+        is."""
         self.sessions.end_all()
         async with self._lock:
             await self._store.end_all()

@@ -59,8 +59,8 @@ class Chat:
     async def answer(
         self, asked: ChatInput, who: ChatCaller, tell: EventCallback, report: ChatReport
     ) -> ChatAnswer | NoModel | NoRequiredTool | ChatBusy:
-        """`report` is filled as it goes, so that there is one of an answer that broke off. Raises `ModelTrouble`, and
-        `NotLetIn` when the caller is not let in any more."""
+        """`report` is filled as it goes, so that there is one of an answer that broke off. Raises `ModelServerError`,
+        and `AccessRevokedError` when the caller is not let in any more."""
         if self._active >= self.limits.max_concurrent:
             return ChatBusy(self.limits.max_concurrent)
         self._active += 1

@@ -124,7 +124,7 @@ class Conversation:
     """Of the turns since: what the client does not get to see."""
 
     async def run(self) -> ChatAnswer:
-        """Until there is an answer, calls for the client, or a limit. Raises `ModelTrouble`."""
+        """Until there is an answer, calls for the client, or a limit. Raises `ModelServerError`."""
         with anyio.move_on_after(self.tally.limits.seconds) as time:
             await self._run_turns()
         if time.cancelled_caught:

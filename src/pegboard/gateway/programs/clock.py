@@ -52,7 +52,7 @@ class ConcurrencySlots:
     def track_question(self, whose: PrincipalId, settings: CodeSettings) -> Iterator[None]:
         """A program of theirs has a question open, and its process with all that it holds may wait for the answer.
 
-        Raises `CannotAsk` for one too many.
+        Raises `PeerRequestError` for one too many.
         """
         if self._open_questions[whose] >= settings.max_waiting_per_caller:
             raise PeerRequestError(_INVALID_REQUEST_CODE, _TOO_MANY_OF_CALLER.format(settings.max_waiting_per_caller))
@@ -99,7 +99,7 @@ class Slot:
 
     @contextmanager
     def track_question(self) -> Iterator[None]:
-        """Raises `CannotAsk`."""
+        """Raises `PeerRequestError`."""
         with self._slots.track_question(self._principal, self._settings):
             yield
 
@@ -190,7 +190,7 @@ class RunActivity:
 
     @contextmanager
     def track_question(self, ordinal: int) -> Iterator[None]:
-        """Raises `CannotAsk`."""
+        """Raises `PeerRequestError`."""
         if not self._open and self._slot is not None:
             self._question.enter_context(self._slot.track_question())
         self._open += 1

@@ -50,7 +50,7 @@ class ProgramBackend:
     """What it takes to run programs."""
 
     sandbox: Callable[[PythonSandbox], Sandbox]
-    """One of each kind for all programs. Raises `SandboxAway`."""
+    """One of each kind for all programs. Raises `SandboxUnavailable`."""
     runs: RunStore | None = None
     """Where programs wait for people; without it their calls raise what any caller is told."""
     key: Callable[[], bytes] = secrets.token_bytes

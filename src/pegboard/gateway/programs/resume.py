@@ -171,7 +171,7 @@ async def _hidden_function(runs: ProgramRuns, kept: SavedRun, view: View) -> str
 
 
 async def _tickets(runs: ProgramRuns, kept: SavedRun) -> Mapping[str, Ticket | None]:
-    """Raises `TicketsAway`: nothing has been used up then."""
+    """Raises `TicketsUnavailable`: nothing has been used up then."""
     find = runs.routes.confirmation.tickets.find
     with anyio.fail_after(STORE_TIMEOUT_S):
         return {wait.ticket: await find(wait.ticket) for wait in kept.waiting_calls}
@@ -223,7 +223,7 @@ _PAGE_SIZE: Final = 1_000
 
 
 async def record_interrupted_runs(audit: Audit, left: Sequence[StartedRun]) -> int:
-    """How many had no record. They are in the store when this returns. Raises `StoreAway`."""
+    """How many had no record. They are in the store when this returns. Raises `StoreUnavailable`."""
     if not left:
         return 0
     known = await _recorded_calls(audit, left)

@@ -39,7 +39,7 @@ class SavedRun:
     stdout: str = ""
     """What it has printed, for where its time ends before it does."""
     digest: str = ""
-    """Of its text, by `digest_of`: of what an earlier version kept it is not known."""
+    """Of its text, by `code_digest`: of what an earlier version kept it is not known."""
 
 
 def code_digest(code: str) -> str:

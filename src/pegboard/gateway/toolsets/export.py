@@ -46,7 +46,7 @@ class ToolsetBundle:
 
 
 async def export_bundle(policy: Policy, files: ToolsetFiles, toolset: ToolsetId) -> ToolsetBundle:
-    """Raises `FilesAway`."""
+    """Raises `FilesUnavailable`."""
     return await anyio.to_thread.run_sync(_export, policy, files, toolset)
 
 

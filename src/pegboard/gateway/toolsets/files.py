@@ -134,7 +134,7 @@ class ToolsetFiles:
 
     @contextmanager
     def exclusive_lock(self) -> Iterator[None]:
-        """No other process puts files in their place, or sweeps, meanwhile. Raises `FilesAway`."""
+        """No other process puts files in their place, or sweeps, meanwhile. Raises `FilesUnavailable`."""
         with self._lock_file(_PLACING_LOCK, shared=False, seconds=_LOCK_TIMEOUT_S) as held:
             if not held:
                 raise FilesUnavailable(
@@ -145,7 +145,7 @@ class ToolsetFiles:
 
     @contextmanager
     def stage(self) -> Iterator[Path]:
-        """A place for what is not installed yet, that nobody sweeps meanwhile. Raises `FilesAway`."""
+        """A place for what is not installed yet, that nobody sweeps meanwhile. Raises `FilesUnavailable`."""
         with self._lock_file(_STAGING_LOCK, shared=True, seconds=_LOCK_TIMEOUT_S):
             yield self.root
 
@@ -176,7 +176,7 @@ class ToolsetFiles:
             yield held
 
     def place(self, staged: Path, toolset: ToolsetId, files: Mapping[str, FileFacts]) -> Path:
-        """The staged folder in its place, by one rename. Raises `FilesAway`."""
+        """The staged folder in its place, by one rename. Raises `FilesUnavailable`."""
         place = self.folder(toolset, content_digest(files))
         if _is_intact(place, files):
             # What runs from it goes on undisturbed.

@@ -160,7 +160,7 @@ class ToolsetInstaller:
         self, wanted: ImportRequest, by: PrincipalId, step: ImportStep, *, describe: bool = False
     ) -> ImportPreview:
         """What importing would change. Only to `describe` its functions something of it is run, packages are installed
-        for it and images are fetched. Raises `Unfit`, `FilesAway` and `Refused`."""
+        for it and images are fetched. Raises `InvalidToolsetError`, `FilesUnavailable` and `ImportRefusedError`."""
         async with self._stage(wanted, step) as staged:
             looked = await self._make_preview(wanted, by, staged, step, describe=describe)
         install = await self._approved_command(wanted, looked)
@@ -170,7 +170,8 @@ class ToolsetInstaller:
         return replace(looked, closed_tools=self._closed_tools(install, policy))
 
     async def import_toolset(self, wanted: ImportRequest, by: PrincipalId, step: ImportStep) -> ImportPreview:
-        """The toolset on the board, whole, or everything as it was. Raises `Unfit`, `FilesAway` and `Refused`."""
+        """The toolset on the board, whole, or everything as it was. Raises `InvalidToolsetError`, `FilesUnavailable`
+        and `ImportRefusedError`."""
         async with self._stage(wanted, step) as staged:
             before = self._board.policy
             if wanted.version not in (None, before.version):
@@ -186,7 +187,8 @@ class ToolsetInstaller:
     async def remove(
         self, toolset: ToolsetId, by: PrincipalId, *, keep_workspace: bool, version: int | None = None
     ) -> tuple[str, ...]:
-        """Nothing of it is left; what could not be forgotten is told. Raises `Refused` and `FilesAway`."""
+        """Nothing of it is left; what could not be forgotten is told. Raises `ImportRefusedError` and
+        `FilesUnavailable`."""
         policy = self._board.policy
         asked = requested_secrets(policy).get(toolset, ())
         servers = [key for key in policy.servers if isinstance(key, ServerKey) and key.toolset == toolset]
@@ -425,14 +427,15 @@ class ToolsetInstaller:
                 return
 
     async def save_secret(self, toolset: ToolsetId, name: str, value: str, by: PrincipalId) -> None:
-        """What uses it starts anew with it. Raises `SecretsAway`, and `ValueError` for a value that cannot be one."""
+        """What uses it starts anew with it. Raises `SecretsUnavailable`, and `ValueError` for a value that cannot be
+        one."""
         if (why := self.secrets.invalid_reason(value)) is not None:
             raise ValueError(why)
         await self.secrets.save(toolset, name, value)
         await self._restart_users(toolset, RecordSecretChange(toolset, name, is_set=True), by)
 
     async def delete_secret(self, toolset: ToolsetId, name: str, by: PrincipalId) -> None:
-        """Raises `SecretsAway`."""
+        """Raises `SecretsUnavailable`."""
         await self.secrets.delete(toolset, name)
         await self._restart_users(toolset, RecordSecretChange(toolset, name, is_set=False), by)
 

@@ -204,7 +204,7 @@ def stage_toolset(
     source: Path, beside: Path, done: FileProgress = ignore, shown: str | None = None
 ) -> Iterator[StagedToolset]:
     """From a folder, a ZIP archive or a manifest alone, in a folder in `beside` that is gone at the end unless it was
-    moved away. `shown` is how the person named it. Raises `Unfit` and `FilesAway`."""
+    moved away. `shown` is how the person named it. Raises `InvalidToolsetError` and `FilesUnavailable`."""
     from pegboard.config.bundle.staging_folder import BadBundleError
 
     name = str(source) if shown is None else shown
@@ -227,7 +227,8 @@ def stage_toolset(
 
 
 def read_linked_toolset(folder: Path, shown: str | None = None) -> StagedToolset:
-    """A folder that stays where it is, because its author goes on working in it. Raises `Unfit` and `FilesAway`."""
+    """A folder that stays where it is, because its author goes on working in it. Raises `InvalidToolsetError` and
+    `FilesUnavailable`."""
     from pegboard.config.bundle.staging_folder import BadBundleError, inspect_in_place
 
     name = str(folder) if shown is None else shown
@@ -489,7 +490,7 @@ class ImportConflictError(ImportRefusedError):
 
 
 def approved_ids(wanted: ImportRequest, looked: ImportPreview) -> frozenset[ToolId]:
-    """Those that were read, as they were read. Raises `Refused` for what is not what was read."""
+    """Those that were read, as they were read. Raises `ImportRefusedError` for what is not what was read."""
     ids = {ToolId(ToolsetKey(looked.install.toolset.id), spec.name): spec for spec in looked.own.specs}
     if wanted.approve_all:
         # What has waited since before is in none of the differences that were read.
@@ -561,7 +562,7 @@ class ManifestEdits:
         self._first: Manifest | None = None
 
     def __call__(self, folder: Path) -> ManifestEntries:
-        """Raises `CannotDescribe`."""
+        """Raises `ToolDescriptionError`."""
         try:
             now = read_linked_toolset(folder, folder.name).manifest
         except InvalidToolsetError as unfit:

@@ -43,7 +43,7 @@ class ToolsetSecrets:
 
     async def load(self, asked: Mapping[ToolsetId, tuple[str, ...]]) -> frozenset[ToolsetId]:
         """Of these toolsets, the secrets of these names; others are not known any more. Those of which anything differs
-        from before. Raises `SecretsAway`."""
+        from before. Raises `SecretsUnavailable`."""
         known: dict[tuple[ToolsetId, str], str | UnresolvedReference] = {}
         for toolset, names in asked.items():
             for name in names:
@@ -62,12 +62,12 @@ class ToolsetSecrets:
         return frozenset(values | {each for each in {**before, **asked} if before.get(each) != asked.get(each)})
 
     async def save(self, toolset: ToolsetId, name: str, value: str) -> None:
-        """Raises `SecretsAway`."""
+        """Raises `SecretsUnavailable`."""
         await self.store.save(secret_name(toolset, name), value.encode())
         self._known[toolset, name] = value
 
     async def delete(self, toolset: ToolsetId, name: str) -> None:
-        """Raises `SecretsAway`."""
+        """Raises `SecretsUnavailable`."""
         await self.store.delete(secret_name(toolset, name))
         self._known.pop((toolset, name), None)
 

@@ -41,11 +41,11 @@ class Containers:
         return ContainerMcpProvider(server, connect(replace(server, connection=stdio), starts), starts, self._sweep)
 
     async def fetch(self, image: str, told: Callable[[str], None] = ignore) -> None:
-        """So that the image is here. Raises `CannotDescribe`."""
+        """So that the image is here. Raises `ToolDescriptionError`."""
         await fetch_image(self.engine, image, told)
 
     async def label(self, image: str, told: Callable[[str], None] = ignore) -> str | None:
-        """What an image says of its tools. Raises `CannotDescribe`."""
+        """What an image says of its tools. Raises `ToolDescriptionError`."""
         return await image_label(self.engine, image, told)
 
     def engine(self) -> ContainerEngine | NoEngine:

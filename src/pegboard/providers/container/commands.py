@@ -351,7 +351,9 @@ class CommandTools:
 
 
 def container_variables(image: ContainerImage, expand: Expand) -> tuple[Mapping[str, str], SecretFilter]:
-    """The container's variables with their references read, and what keeps them out of messages. Raises `NotNow`."""
+    """The container's variables with their references resolved, and the filter that keeps them out of messages. Raises
+    `NotRunnableError`.
+    """
     env: dict[str, str] = {}
     secrets: set[str] = set()
     for name, text in image.env.items():

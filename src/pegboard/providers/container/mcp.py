@@ -102,7 +102,7 @@ class ContainerExpander:
 
 
 def container_stdio(toolset: str, image: ContainerImage, board: ContainerNamespace, engine: ContainerEngine) -> Stdio:
-    """The program that runs the image. `ENGINE`, `NAME` and `FOLDER` in it are for `Starts` to fill in."""
+    """The program that runs the image. `ENGINE`, `NAME` and `FOLDER` in it are filled in when it starts."""
     flags = run_flags(
         image,
         name=NAME_PLACEHOLDER,

@@ -119,7 +119,7 @@ async def run_container(
     erase: Callable[[str], str],
     record: ContainerLogFile | None = None,
 ) -> ContainerExit | OutputTooLarge:
-    """Raises `CannotRun`. However this ends, cancelled too, no container of that name is left."""
+    """Raises `NotRunnableError`. However this ends, cancelled too, no container of that name is left."""
     try:
         process = await start_process(line, {**engine.environment, **environment}, engine.folder)
     except OSError as error:
@@ -236,14 +236,14 @@ _UNKNOWN_IMAGE_ERRORS: Final = (b"image not known", b"No such image", b"o such o
 
 
 async def fetch_image(find: Callable[[], ContainerEngine | NoEngine], image: str, told: Callable[[str], None]) -> None:
-    """So that the image is here: what is here already is left as it is. Raises `CannotDescribe`."""
+    """So that the image is here: what is here already is left as it is. Raises `ToolDescriptionError`."""
     await _inspect_image(find, image, told)
 
 
 async def image_label(
     find: Callable[[], ContainerEngine | NoEngine], image: str, told: Callable[[str], None]
 ) -> str | None:
-    """The label `io.pegboard.tools`, as it stands in the image. Raises `CannotDescribe`."""
+    """The label `io.pegboard.tools`, as it stands in the image. Raises `ToolDescriptionError`."""
     said = await _inspect_image(find, image, told)
     try:
         labels = json.loads(said.out)

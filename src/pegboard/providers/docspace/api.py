@@ -134,7 +134,7 @@ class DocSpaceApi:
         return answer
 
     async def fetch(self, sending: DocSpaceRequest, *, again: int | None = None) -> DocSpaceAnswer:
-        """Raises `Trouble`, as everything here does. `again` says how often to send what is not a question."""
+        """Raises `DocSpaceError`, as everything here does. `again` says how often to send what is not a question."""
         try:
             reply = await self.client.send(self.access, sending, self.large_answer_slot, tries=again)
             body = await run_off_loop(len(reply.body), parse_body, reply)

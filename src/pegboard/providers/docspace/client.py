@@ -141,7 +141,7 @@ class CallerAddressPolicy:
         self._allowed_origins = frozenset(_host_and_port(origin) for origin in origins)
 
     async def resolve(self, host: str, port: int) -> list[Address]:
-        """Of this host, each of them looked at. Raises `OutOfBoundsError`, and `OSError` for a name of nobody."""
+        """Of this host, each of them looked at. Raises `ForbiddenAddressError`, and `OSError` for a name of nobody."""
         found = parse_ip_address(host)
         addresses = [found] if found is not None else await _resolve_addresses(host, port)
         for address in addresses:
@@ -255,8 +255,8 @@ class UndecodableBodyError(Exception):
 
 
 async def read_body(response: httpx2.Response, most: int, seat: LargeAnswerSlot) -> bytes:
-    """Raises `TooLong` and `Unreadable`, beside what the connection raises. What turns out large waits for a seat
-    before any more of it is read."""
+    """Raises `ResponseTooLongError` and `UndecodableBodyError`, beside what the connection raises. What turns out large
+    waits for a seat before any more of it is read."""
     packing = _decoder_for(response.headers.get("content-encoding", ""))
     parts: list[bytes] = []
     left = most

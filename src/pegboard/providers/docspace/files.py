@@ -42,7 +42,7 @@ _MAX_ERROR_BYTES: Final = 1024 * 1024
 
 
 async def download(api: DocSpaceApi, file: float) -> str:
-    """Raises `Trouble`."""
+    """Raises `DocSpaceError`."""
     target = await _target_extension(api, file)
     body: JsonObject = {"fileConvertIds": [{"key": file, "value": target}]}
     try:
@@ -138,7 +138,7 @@ def file_extension(filename: str) -> str:
 
 
 async def upload(api: DocSpaceApi, given: Mapping[str, Json]) -> JsonObject:
-    """The answer to the last piece. Raises `Trouble`."""
+    """The answer to the last piece. Raises `DocSpaceError`."""
     parent, filename, content = given["parentId"], given["filename"], given["content"]
     assert isinstance(parent, int | float)
     assert isinstance(filename, str)

@@ -89,7 +89,7 @@ class InvalidJsonError(ValueError):
 
 
 def parse_json(text: str) -> Json:
-    """Raises `NotJson`."""
+    """Raises `InvalidJsonError`."""
     try:
         value: Json = json.loads(text, parse_constant=_reject_constant)
     except json.JSONDecodeError as problem:

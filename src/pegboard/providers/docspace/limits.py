@@ -137,7 +137,7 @@ class PlaceLimiter:
 
     @asynccontextmanager
     async def slot(self, place: str, crowded: str) -> AsyncIterator[None]:
-        """Raises `Crowded`, with these words, where none gets free in time."""
+        """Raises `TooBusyError`, with these words, where none gets free in time."""
         share = self._places.setdefault(place, _PlaceSlots(anyio.Semaphore(self.max_slots)))
         share.user_count += 1
         try:
@@ -193,7 +193,7 @@ class LargeAnswerSlot:
         self._acquired: AsyncExitStack | None = None
 
     async def acquire(self) -> None:
-        """Raises `Crowded`."""
+        """Raises `TooBusyError`."""
         if self._acquired is None:
             held = AsyncExitStack()
             await held.enter_async_context(self._limiter.large_answer_slot(self._place))

@@ -260,7 +260,7 @@ PERSON_FIELDS: Final = (
 
 ToolFunction: TypeAlias = Callable[[DocSpaceApi, JsonObject], Awaitable[str | DocSpaceAnswer | JsonObject]]
 """Takes arguments that fit. A text is the result; an answer is told whole; anything else is told as JSON. Raises
-`Trouble`."""
+`DocSpaceError`."""
 
 COUNT_ARGUMENT: Final = OptionalMember(NumberType("How many items to answer with.", minimum=1, maximum=50), 30)
 

@@ -55,7 +55,7 @@ class Operation:
 
 
 async def wait_until_done(api: DocSpaceApi, started: JsonOrUndefined) -> Sequence[Operation]:
-    """All of them done and without an error, as the polls told of them. Raises `Trouble`."""
+    """All of them done and without an error, as the polls told of them. Raises `DocSpaceError`."""
     operations = [_parse_operation(one) for one in (started if isinstance(started, list) else [started])]
     if not operations:
         raise DocSpaceError("No operations to sync.")

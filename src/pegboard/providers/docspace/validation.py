@@ -255,7 +255,8 @@ def optional_members(**members: ValueType) -> Mapping[str, OptionalMember]:
 
 
 def validate_arguments(shape: ObjectType, arguments: Mapping[str, Json]) -> JsonObject:
-    """The arguments that a tool knows, in the order of its schema. Raises `Trouble` that tells all that is wrong."""
+    """The arguments that a tool knows, in the order of its schema. Raises `DocSpaceError` that tells all that is
+    wrong."""
     issues: list[Issue] = []
     read = shape.check(dict(arguments), (), issues, ValueSender.CALLER)
     if issues:
@@ -276,7 +277,7 @@ def response_issues(kind: ValueType, answer: JsonOrUndefined) -> Sequence[Issue]
 
 
 def decode_base64(content: str) -> bytes:
-    """Raises `Trouble` when it is not base64. Line breaks are for people and mean nothing."""
+    """Raises `DocSpaceError` when it is not base64. Line breaks are for people and mean nothing."""
     try:
         return base64.b64decode("".join(content.split()), validate=True)
     except (binascii.Error, ValueError):

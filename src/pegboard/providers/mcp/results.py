@@ -119,7 +119,7 @@ class UnsendableArgumentsError(Exception):
 
 
 def encode_arguments(arguments: Arguments) -> bytes:
-    """As JSON on one line. Raises `Unsendable`."""
+    """As JSON on one line. Raises `UnsendableArgumentsError`."""
     try:
         # Not msgspec, which would send a number that is none as null.
         text = json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False, separators=(",", ":"))

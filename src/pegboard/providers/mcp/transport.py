@@ -24,8 +24,8 @@ class ToolCallRoute(Protocol):
     async def call(
         self, admitted: AdmittedCall, progress: Progress | None = None, peer: ClientPeer | None = None
     ) -> Outcome:
-        """Raises `MCPError` for an error answer, `TimeoutError` when there is none in time, and `Unsendable`.
-        Cancelled, it tells the server to stop."""
+        """Raises `MCPError` for an error answer, `TimeoutError` when there is none in time, and
+        `UnsendableArgumentsError`. Cancelled, it tells the server to stop."""
         ...
 
     def close(self) -> None:

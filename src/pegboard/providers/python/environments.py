@@ -51,7 +51,7 @@ class Environments:
 
     async def interpreter(self, requirements: Sequence[str], folder: Path, told: ReportProgress) -> Path:
         """The interpreter of the environment that has these; ours where nothing is required. `folder` is what a
-        requirement that is a path begins from. Raises `CannotBuild`."""
+        requirement that is a path begins from. Raises `EnvironmentBuildError`."""
         if not requirements:
             return Path(sys.executable)
         for requirement in requirements:
@@ -158,7 +158,7 @@ async def _exclusive(lock: Path) -> AsyncIterator[None]:
 
 
 async def _run_command(command: Sequence[str], folder: Path, told: ReportProgress) -> None:
-    """Raises `CannotBuild` with its own words for what went wrong."""
+    """Raises `EnvironmentBuildError` with its own words for what went wrong."""
     passed_on = {name: value for name, value in os.environ.items() if _INSTALLER_VARIABLES.fullmatch(name)}
     child.prevent_descriptor_inheritance()
     process = await anyio.open_process(

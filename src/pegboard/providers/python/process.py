@@ -133,7 +133,7 @@ class PythonWorkerProcess(asyncio.SubprocessProtocol):
         self.on_exit: Callable[[PythonWorkerProcess], None] = ignore
 
     async def start(self, setup: PythonWorkerSetup, within: float) -> None:
-        """Raises `CannotStart`. Then nothing of it is left."""
+        """Raises `WorkerStartError`. Then nothing of it is left."""
         self._erase, self._memory = SecretFilter(setup.secrets.values()), setup.memory
         try:
             await self._spawn(setup)

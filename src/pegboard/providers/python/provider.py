@@ -129,7 +129,7 @@ class UnencodableArgumentsError(Exception):
 
 
 def encode_arguments(arguments: Mapping[str, Json]) -> bytes:
-    """Raises `Unsendable`."""
+    """Raises `UnencodableArgumentsError`."""
     try:
         # Not msgspec, which would send a number that is none as null.
         return json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
@@ -145,7 +145,7 @@ SecretValues: TypeAlias = Callable[[], Awaitable[Mapping[str, str] | UnresolvedR
 """The secrets that the toolset declares, by name; or which of them is not set, and the command that sets it."""
 ReadEntries: TypeAlias = Callable[[Path], ManifestEntries | None]
 """The functions that the manifest in a folder names now; `None` where those of the import stand. Raises
-`CannotDescribe` when it is being edited, and cannot be used as it is."""
+`ToolDescriptionError` when it is being edited, and cannot be used as it is."""
 
 _MAX_LOG_LINES: Final = 10
 _MAX_REASON_CHARS: Final = 600
@@ -326,7 +326,7 @@ class PythonTools:
         return why
 
     async def _open_pool(self, python: Path, values: Mapping[str, str]) -> tuple[PythonWorkerPool, PythonWorkerProcess]:
-        """Processes for the files as they are now, the first of them started. Raises `CannotStart`."""
+        """Processes for the files as they are now, the first of them started. Raises `WorkerStartError`."""
         timeouts, bounds = self._server.timeouts, self._toolset.bounds
         wished = await anyio.to_thread.run_sync(self._current_entries, abandon_on_cancel=True)
         places = self._workspace, self._default_workspace

@@ -40,7 +40,7 @@ class InvalidCallError(Exception):
 def collect_arguments(
     function: CallSignature, positional: Sequence[object], named: Mapping[str, object], room: JsonBudget
 ) -> "dict[str, Json]":
-    """Raises `Unfit`, in words for whoever wrote the call."""
+    """Raises `InvalidCallError`, in words for whoever wrote the call."""
     said = function.name + "()"
     if len(positional) > len(function.parameters):
         takes = f"{len(function.parameters)} positional" if function.parameters else "named"

@@ -84,7 +84,7 @@ class JsonBudget:
 
 
 def to_json(value: object, room: JsonBudget, depth: int = 0) -> "Json":
-    """The value as JSON has it: tuples as lists, keys as text. Raises `NotPlain`."""
+    """The value as JSON has it: tuples as lists, keys as text. Raises `NotJsonError`."""
     match value:
         case None | bool():
             room.spend(5)

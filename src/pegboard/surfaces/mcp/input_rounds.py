@@ -47,7 +47,7 @@ RESPONSES_KEY: Final = "inputResponses"
 STATE_KEY: Final = "requestState"
 
 ExecuteCall: TypeAlias = Callable[[ToolCall, View, Progress | None, ClientPeer | None], Awaitable[CallOutcome]]
-"""One call from the gate to its end: `Caller.call`."""
+"""One call from the gate to its end: `CallExecutor.call`."""
 
 _TITLES: Final = {
     ELICITATION: "an answer from the user",
@@ -349,7 +349,7 @@ class PendingInputCalls:
         return await _wait_for_outcome(conversation, turn)
 
     def suspend(self, conversation: _SuspendableCall) -> str:
-        """A state that only this conversation's client knows, good for one time. Raises `CannotAsk`."""
+        """A state that only this conversation's client knows, good for one time. Raises `PeerRequestError`."""
         if (
             len(self._calls_by_state) >= self._max_calls
             or self._count_of(conversation.call.principal) >= self._max_calls_per_principal

@@ -116,7 +116,7 @@ def decision_author() -> PrincipalId:
 
 
 def require_scope(scope: TokenScope, what: str) -> None:
-    """For what a route does with some bodies only: raises `Problem` for whoever lacks the scope."""
+    """For what a route does with some bodies only: raises `ProblemError` for whoever lacks the scope."""
     who = current_identity()
     if scope not in who.scopes:
         detail, more = _missing_scope_problem(frozenset({scope}), who)
@@ -138,7 +138,8 @@ class ActingCaller:
 
 
 def acting_caller(named: str | None) -> ActingCaller:
-    """Without a name as the principal of the token. Raises `Problem` for another one where the scope `admin` lacks."""
+    """Without a name as the principal of the token. Raises `ProblemError` for another one where the scope `admin`
+    lacks."""
     own = decision_author()
     if named is None or named == own:
         return ActingCaller(own, None)

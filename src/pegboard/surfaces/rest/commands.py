@@ -24,7 +24,7 @@ IfMatchVersion = Annotated[str | None, Header(alias="If-Match", description="The
 
 
 def parse_if_match(if_match: str | None) -> int | None:
-    """The policy version a person looked at. Raises `Problem` for what is none."""
+    """The policy version a person looked at. Raises `ProblemError` for what is none."""
     if if_match is None:
         return None
     digits = if_match.strip().removeprefix("W/").strip('"')

@@ -193,7 +193,7 @@ def override_routes(
 
 
 def to_edit_command(board: BoardState, body: OverrideEditBody) -> EditOverride:
-    """What the body says. Raises `Problem` where it says nothing, or nothing that can be read."""
+    """What the body says. Raises `ProblemError` where it says nothing, or nothing that can be read."""
     said = _parse_override(parse_override_place(board, body.target, body.toolset), body.set)
     cleared = _fields_to_clear(board, said, body)
     if not said.fields_set and not cleared:

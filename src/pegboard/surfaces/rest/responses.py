@@ -248,7 +248,7 @@ def register_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def unforeseen(_: Request, error: Exception) -> JSONResponse:
-        """The framework raises it again after this answer: `LastResort` stands outside."""
+        """The framework raises it again after this answer: `UnexpectedErrorMiddleware` stands outside."""
         detail = "This failed in an unforeseen way. The gateway's log has the details."
         return problem_response(HTTPStatus.INTERNAL_SERVER_ERROR, detail)
 
@@ -272,7 +272,7 @@ class UnexpectedErrorMiddleware:
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
-    """Raises `Problem`. A route that takes all its parameters as one model knows them by that model."""
+    """Raises `ProblemError`. A route that takes all its parameters as one model knows them by that model."""
     if not request.query_params:
         return
     route = request.scope.get("route")
@@ -391,7 +391,7 @@ AfterParam = Annotated[str | None, Query(max_length=2048, description=_AFTER_DES
 def paginate(
     entries: Sequence[T], name: Callable[[T], str], limit: int, after: str | None
 ) -> tuple[Sequence[T], PageResponse]:
-    """Raises `Problem` where the entry has gone after which to go on: what was shown is not what there is now."""
+    """Raises `ProblemError` where the entry has gone after which to go on: what was shown is not what there is now."""
     start = 0
     if after is not None:
         found = next((place for place, entry in enumerate(entries) if name(entry) == after), None)

@@ -350,7 +350,7 @@ def server_trial_routes(board: BoardState, clock: Clock, trials: ServerTrials) -
 
 
 async def to_installation(body: ServerBody, clock: Clock) -> ServerInstallation:
-    """Raises `Problem`, with everything that is wrong."""
+    """Raises `ProblemError`, with everything that is wrong."""
     whole = await resolve_source(body)
     refuse_references(whole.as_entry())
     made = read_installation(whole, decision_author(), clock())
@@ -370,7 +370,7 @@ def require_admin_for_program(server: Server) -> None:
 async def baseline_from_trial(
     body: ServerBody, made: ServerInstallation, board: BoardState, trials: ServerTrials
 ) -> Mapping[ToolId, ToolSpec] | None:
-    """What of a try that the body names counts as seen. Raises `Problem` where that was of another server."""
+    """What of a try that the body names counts as seen. Raises `ProblemError` where that was of another server."""
     if body.baseline is None:
         return None
     seen, key = trials.find_result(body.baseline, made.server), made.server.key

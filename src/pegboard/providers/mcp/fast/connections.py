@@ -49,7 +49,7 @@ class EventStreamListener(Protocol):
     """Takes an event stream as it comes."""
 
     def feed(self, chunk: bytes) -> None:
-        """Raises `TooLarge`."""
+        """Raises `EventTooLargeError`."""
         ...
 
     def end(self) -> None:

@@ -41,7 +41,7 @@ class CallEncoder:
         self._plain_endings: dict[bytes, bytes] = {}
 
     def encode_call(self, name: str, call: ToolCall, ticket: PendingRequest) -> list[bytes]:
-        """One line of JSON, in pieces. Raises `Unsendable`."""
+        """One line of JSON, in pieces. Raises `UnsendableArgumentsError`."""
         middle = self._tools.get(name)
         if middle is None:
             told = msgspec.json.encode(name)

@@ -209,7 +209,7 @@ class OAuthAccount:
         self._news_event = anyio.Event()
 
     async def sign_in(self, redirect_uri: str, show: ShowUrl, answered: AwaitCallback) -> None:
-        """From a person's click to tokens that are kept. Raises `Trouble`."""
+        """From a person's click to tokens that are kept. Raises `McpServerError`."""
         record = await self._load(self._record.url)
         bounds = SignInAddressPolicy(httpx2.URL(record.url))
 
@@ -246,7 +246,7 @@ class OAuthAccount:
         self.notify()
 
     async def sign_out(self) -> bool:
-        """Whether the authorization server was told too. Raises `SecretsAway`."""
+        """Whether the authorization server was told too. Raises `SecretsUnavailable`."""
         async with self._lock:
             record = await self._load(self._record.url)
             await self._store.forget()

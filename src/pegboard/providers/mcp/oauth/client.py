@@ -68,11 +68,12 @@ class OAuthClient(OAuthClientProvider):
         return self.context.oauth_metadata is not None
 
     async def discover(self, challenge: Challenge, send: SendRequest) -> None:
-        """Only find out where to sign in; nothing is registered and nobody is sent anywhere. Raises `Trouble`."""
+        """Only find out where to sign in; nothing is registered and nobody is sent anywhere. Raises
+        `McpServerError`."""
         await self._run_flow(challenge, send, to_the_end=False)
 
     async def sign_in(self, challenge: Challenge, send: SendRequest) -> OAuthToken:
-        """The whole way, with a person in the middle of it. Raises `Trouble`."""
+        """The whole way, with a person in the middle of it. Raises `McpServerError`."""
         await self._run_flow(challenge, send, to_the_end=True)
         tokens = self.context.current_tokens
         assert tokens is not None

@@ -33,7 +33,8 @@ SendRequest: TypeAlias = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
 
 @asynccontextmanager
 async def open_sender(server: str) -> AsyncIterator[SendRequest]:
-    """For the sign-in at the server with this address. What is sent raises `Trouble` that reads on from its name."""
+    """For the sign-in at the server with this address. What is sent raises `McpServerError` that reads on from its
+    name."""
     own = httpx2.URL(server)
     bounds = SignInAddressPolicy(own)
     # Behind a proxy the names are looked up there, and it decides where this machine may go.
@@ -82,8 +83,8 @@ class SignInAddressPolicy:
         self._known_private: bool | None = None
 
     async def check_url(self, url: httpx2.URL) -> None:
-        """That a person, or a token, may be sent there: raises `Trouble`. Only a server on this machine names others
-        here, and only here is plain HTTP as safe as it is with TLS."""
+        """That a person, or a token, may be sent there: raises `McpServerError`. Only a server on this machine names
+        others here, and only here is plain HTTP as safe as it is with TLS."""
         if url.userinfo:
             raise McpServerError(
                 f"wants a sign-in at an address with a password in it, at {url.host}: that is not followed"

@@ -43,7 +43,7 @@ class SignInRecordStore:
         self.name = f"sign-in to {server}"
 
     async def load(self, url: str) -> SignInRecord | UnreadableSecret:
-        """Raises `SecretsAway`."""
+        """Raises `SecretsUnavailable`."""
         found = await self._secrets.load(self.name)
         if isinstance(found, UnreadableSecret):
             return found
@@ -51,11 +51,11 @@ class SignInRecordStore:
         return record if record is not None and record.url == url else SignInRecord(url)
 
     async def save(self, record: SignInRecord) -> None:
-        """Raises `SecretsAway`."""
+        """Raises `SecretsUnavailable`."""
         await self._secrets.save(self.name, _encode_record(record))
 
     async def forget(self) -> None:
-        """Raises `SecretsAway`."""
+        """Raises `SecretsUnavailable`."""
         await self._secrets.delete(self.name)
 
 

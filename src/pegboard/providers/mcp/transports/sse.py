@@ -71,7 +71,7 @@ async def open_sse(
 
 
 async def _parse_events(response: httpx2.Response) -> AsyncGenerator[ServerSentEvent]:
-    """Raises `TooLarge`."""
+    """Raises `EventTooLargeError`."""
     events = EventStreamParser(MAX_MESSAGE_BYTES)
     async for chunk in response.aiter_bytes():
         for event in events.feed(chunk):

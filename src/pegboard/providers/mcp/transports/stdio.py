@@ -35,7 +35,7 @@ _SHELL: Final = "/bin/sh"
 
 
 async def start_process(program: Stdio) -> ChildProcess:
-    """Raises `Trouble` that says which part of the declaration is wrong."""
+    """Raises `McpServerError` that says which part of the declaration is wrong."""
     environment = {**inherited_environment(), **program.env}
     if any("\0" in text for text in (program.command, *program.args, *environment, *environment.values())):
         raise McpServerError("cannot start: its command, an argument or its environment holds a NUL character")

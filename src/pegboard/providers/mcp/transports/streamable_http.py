@@ -121,7 +121,7 @@ async def _restore_large_messages(
 
 
 def checked_url(url: str) -> str:
-    """Raises `Trouble` that does not repeat the address, which may hold a key."""
+    """Raises `McpServerError` that does not repeat the address, which may hold a key."""
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL:

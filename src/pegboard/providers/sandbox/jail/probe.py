@@ -163,7 +163,7 @@ _LOOK_FUNCTION: Final = SandboxFunction("", "looked")
 
 
 async def probe(launcher: JailLauncher) -> None:
-    """Raises `SandboxAway` with the reason when anything does not hold."""
+    """Raises `SandboxUnavailable` with the reason when anything does not hold."""
     jailed = await launcher.start()
     try:
         seen = _OutsideObserver(jailed)

@@ -304,7 +304,7 @@ class _CheckedCall:
 
 
 def _parse_frame(body: bytes, functions: Sequence[SandboxFunction], most: int, left: int) -> JailFrame | _CheckedCall:
-    """Touches nothing that the event loop has. Raises `AstrayError`."""
+    """Touches nothing that the event loop has. Raises `JailProtocolError`."""
     frame = decode_frame(body)
     if not isinstance(frame, JailCall):
         return frame

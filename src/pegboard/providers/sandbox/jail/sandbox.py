@@ -128,7 +128,7 @@ class FullSandbox:
             self._image, self._launcher = None, None
 
     async def _ensure_launcher(self) -> JailLauncher:
-        """The walls were tried, once. Raises `SandboxAway`."""
+        """The walls were tried, once. Raises `SandboxUnavailable`."""
         async with self._open_lock:
             if self._launcher is not None:
                 return self._launcher
@@ -206,7 +206,7 @@ class ConfinedBinary:
     """A program to start in place of `binary`; its folder goes with `remove`."""
 
     def __init__(self, binary: str) -> None:
-        """Raises `NotAround`. Takes a tenth of a second."""
+        """Raises `ConfinementUnavailableError`. Takes a tenth of a second."""
         machine = platform.machine()
         if sys.platform != "linux" or machine not in SYSCALL_TABLES:
             raise ConfinementUnavailableError(
@@ -248,7 +248,7 @@ def _script(arguments: Sequence[str]) -> str:
 
 
 def _verify_confinement(program: Path) -> None:
-    """Raises `NotAround` when a wall does not stand, or when what it forbids can be done."""
+    """Raises `ConfinementUnavailableError` when a wall does not stand, or when what it forbids can be done."""
     done = subprocess.run(  # noqa: S603 - the program that was written above
         [str(program), TRIAL_FLAG],
         stdin=subprocess.DEVNULL,

@@ -100,9 +100,9 @@ class SandboxCalls:
         offset: int,
         stands_for: Callable[[str], str | None] | None = None,
     ) -> None:
-        """The program has come to the call, and does not wait for it yet. `stands_for` is as of a `Room`.
+        """The program has come to the call, and does not wait for it yet. `stands_for` is as of a `JsonBudget`.
 
-        Raises `Unfit`, and `OverflowError` for one too many.
+        Raises `InvalidCallError`, and `OverflowError` for one too many.
         """
         if self.call_count >= self._limits.calls:
             unmade = sum(self._is_not_started(call) for call in self.open_calls.values())
@@ -462,7 +462,7 @@ class MontyRun:
         return result
 
     def _locate_stand_in(self, output: object) -> Json:
-        """Raises `NotPlain` for the place where no text stands, as far as the worker can be asked about places."""
+        """Raises `NotJsonError` for the place where no text stands, as far as the worker can be asked about places."""
         for texts in range(_MAX_PLACES):
             try:
                 return to_json(output, JsonBudget(self._limits.result, stand_in_type=stand_ins_after(texts)))
@@ -544,7 +544,7 @@ class _RunStop(Exception):  # noqa: N818 - not an error of ours
 
 
 def _call_arguments(step: FunctionSnapshot) -> tuple[tuple[object, ...], Mapping[str, object]]:
-    """Raises `Unfit`: a key that is an object of the program's own has no form outside of it."""
+    """Raises `InvalidCallError`: a key that is an object of the program's own has no form outside of it."""
     try:
         return step.args, step.kwargs
     except TypeError as error:
@@ -552,7 +552,7 @@ def _call_arguments(step: FunctionSnapshot) -> tuple[tuple[object, ...], Mapping
 
 
 def _complete_output(step: MontyComplete) -> object:
-    """Raises `NotPlain`, as of arguments."""
+    """Raises `NotJsonError`, as of arguments."""
     try:
         return step.output
     except TypeError as error:

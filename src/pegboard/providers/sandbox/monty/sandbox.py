@@ -58,7 +58,7 @@ _CHECK_TIMEOUT_S: Final = 20.0
 
 
 def check_installed() -> None:
-    """Raises `SandboxAway` where its package is missing, without loading it."""
+    """Raises `SandboxUnavailable` where its package is missing, without loading it."""
     if find_spec("pydantic_monty") is None:
         raise SandboxUnavailable(f"The package 'pydantic_monty' is not installed. Install code mode: {INSTALL_COMMAND}")
 
@@ -235,7 +235,8 @@ class MontySandbox:
                 speaker.close()
 
     async def _enter_session(self, session: "MontySession", speaker: "WorkerThread") -> None:
-        """Raises `SandboxAway`. An idle worker that was killed is noticed only here, and another takes its place."""
+        """Raises `SandboxUnavailable`. An idle worker that was killed is noticed only here, and another takes its
+        place."""
         from pydantic_monty import MontyCrashedError, MontyError
 
         idle_workers = self._workers

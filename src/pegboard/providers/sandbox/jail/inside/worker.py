@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _try_forbidden_acts() -> None:
-    """Raises `NoWallError` when anything of it can be done."""
+    """Raises `ConfinementError` when anything of it can be done."""
     tries: dict[str, Callable[[], object]] = {
         "a file can be read": lambda: os.open("/etc/passwd", os.O_RDONLY),
         "a file can be made": lambda: os.open("/tmp/pegboard-escaped", os.O_WRONLY | os.O_CREAT),  # noqa: S108 - it cannot
