@@ -1,7 +1,7 @@
 """What a scanner tells of a model's output, piece by piece, so that not one character is lost.
 
-Joined in order, `TextEvent.text`, `ThinkingEvent.text`, `Markup.raw`, `BrokenCallEvent.raw` and the `raw` of each call that
-is done are the model's output. `Arguments` previews what the call will hold and counts for nothing there.
+Joined in order, `TextEvent.text`, `ThinkingEvent.text`, `Markup.raw`, `BrokenCallEvent.raw` and the `raw` of each
+call that is done are the model's output. `Arguments` previews what the call will hold and counts for nothing there.
 """
 
 import re
