@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import anyio
 import pytest
-from tests.core.boards import ME, key, server
+from tests.core.boards import ME, key
 from tests.support.doubles import OK, MemoryAudit, Providers, held_forever, named
-from tests.support.house import PATIENCE, House, call_of, declared, declaring, opened
+from tests.support.house import PATIENCE, House, call_of, declared, opened
 
 from pegboard.core.calls.call import (
     AdmittedCall,
@@ -31,7 +31,6 @@ from pegboard.core.decision.status import SwitchedOff
 from pegboard.core.explain.explain import explain
 from pegboard.core.model.ids import PrincipalId, ToolId
 from pegboard.core.model.selection import Selection, View
-from pegboard.core.model.server import Stdio, Trust
 from pegboard.core.model.text import Audience
 from pegboard.core.model.tool import JsonSchema, Tool, ToolSpec
 from pegboard.ports.providers import Progress
@@ -146,11 +145,8 @@ async def test_a_server_that_is_down_is_not_called() -> None:
         assert house.provider(GITHUB).calls == []
 
 
-async def test_a_call_between_a_change_and_the_stop_of_its_server_fails_without_having_run() -> None:
-    """The board is one step behind the roster for a moment: the tool is still open, its provider is gone."""
+async def test_a_call_of_an_open_tool_without_a_provider_fails_without_having_run() -> None:
     async with opened(declared(GITHUB), workshop()) as house:
-        changed = declaring(server(GITHUB, connection=Stdio("other"), trust=Trust.OPEN))
-        house.board.set_policy(replace(house.board.policy, declared=changed))
         del house.gateway.providers._running[GITHUB]
         ended = await house.gateway.caller.call(call_of("search", FITTING), View())
         assert ended == ProviderFailure("dev~github is not running", may_have_run=False)

@@ -11,6 +11,7 @@ from tests.support.house import declared, opened
 from tests.surfaces.rest.desk import GITHUB, NOTES, TOOLS, Desk, desk_over
 
 from pegboard.core.policy.policy import DeclaredSettings
+from pegboard.gateway.tool_calls import ToolCalls
 from pegboard.store.open import Store, open_store
 
 
@@ -23,7 +24,9 @@ async def at_recorded_desk(
         open_store(f"sqlite:///{path / 'pegboard.db'}", clock=now) as kept,
         opened(board, Providers(TOOLS), store=store) as house,
     ):
-        caller = replace(house.gateway.caller, audit=kept.audit)
-        house.gateway = replace(house.gateway, audit=kept.audit, caller=caller)
+        gateway, audit = house.gateway, kept.audit
+        caller = replace(gateway.caller, audit=audit)
+        calls = ToolCalls(gateway.board, caller, gateway.code_mode, audit, gateway.clock)
+        house.gateway = replace(gateway, audit=audit, caller=caller, calls=calls)
         async with desk_over(house) as desk:
             yield desk, kept
