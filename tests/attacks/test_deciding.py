@@ -55,6 +55,7 @@ def params(read: str) -> Json:
         "fingerprint": read,
         "read": read,
         "on": True,
+        "enabled": True,
         "trust": "open",
     }
     beside = {
@@ -78,7 +79,7 @@ async def send(siege: Siege, url: str, headers: dict[str, str], message: object)
 @pytest.mark.behaviour("law.agents_cannot_widen", "law.no_deciding_on_the_mcp_surface")
 async def test_nothing_an_agent_can_send_to_any_endpoint_changes_the_policy_or_opens_anything(tmp_path: Path) -> None:
     async with besieged(tmp_path, note(), note(name="other"), trust=Trust.STRICT) as siege:
-        assert (await siege.api.post("/tools/switch", json={"tool": "tool_00000", "on": False})).status_code == 200
+        assert (await siege.api.post("/tools/switch", json={"tool": "tool_00000", "enabled": False})).status_code == 200
         added = {"id": "guest", "command": "true", "quarantine": True}
         assert (await siege.api.post("/servers", json=added)).status_code == 201
         read = (await siege.review())["fingerprint"]

@@ -159,7 +159,7 @@ async def test_a_marker_in_all_that_a_locked_tool_says_reaches_no_agent(tmp_path
             await siege.become(poisoned("read_note"))
             body = {"tool": str(siege.id("read_blocked", key("blocked"))), "note": "no"}
             assert (await siege.api.post("/approvals/block", json=body)).status_code == 200
-            assert (await siege.api.post("/servers/off/switch", json={"on": False})).status_code == 200
+            assert (await siege.api.post("/servers/off/switch", json={"enabled": False})).status_code == 200
             assert {server: siege.status(tool, key(server)) for server, tool in TOOLS.items()} == STATUSES
             await probe(siege)
         said = b"".join(siege.heard)

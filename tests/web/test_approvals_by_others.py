@@ -42,7 +42,7 @@ def bring(served: Site, board: Mapping[str, object], *names: str) -> None:
     file.write_text(json.dumps({"tools": [tool("count_wine"), *map(tool, names)]}), "utf-8")
     os.kill(int(file.with_suffix(".pid").read_text("utf-8")), signal.SIGUSR1)
     until = time.monotonic() + DEADLINE
-    while len(served.ask("GET", "/approvals")["waiting"]) != len(names):
+    while len(served.ask("GET", "/approvals")["pending"]) != len(names):
         assert time.monotonic() < until, "what is new does not wait"
         time.sleep(0.05)
 

@@ -57,4 +57,4 @@ def test_a_new_person_comes_from_an_empty_board_to_a_first_call(page: Page, serv
     page.get_by_role("navigation", name="Screens").get_by_role("link", name="Wall").click()
     expect(page.locator("[data-tool]").first).to_be_visible()
     expect(steps).to_have_count(0)
-    assert served.ask("GET", "/first-run")["called"] is True
+    assert served.ask("GET", "/first-run")["hasCalls"] is True

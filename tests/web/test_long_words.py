@@ -48,7 +48,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
     return {
         "servers": {
             "near": server(turncoat, str(state), trust="open"),
-            "newlyPending": server(turncoat, str(state), trust="strict"),
+            "waits": server(turncoat, str(state), trust="strict"),
             LONG[:60].lower(): server(turncoat, str(state), trust="open", toolset=LONG[:64].lower()),
             "absent": {"command": LONG, "trust": "open"},
         }

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 SWITCH = "/api/v1/servers/desk/switch"
 TRIES = """async ([gateway, path]) => {
-  const to = gateway + path, body = JSON.stringify({on: false});
+  const to = gateway + path, body = JSON.stringify({enabled: false});
   const told = [];
   for (const how of [
     {method: 'POST', mode: 'no-cors', credentials: 'include', body},
@@ -29,7 +29,7 @@ TRIES = """async ([gateway, path]) => {
 }"""
 OWN = """async (path) => {
   const answer = await fetch(path, {
-    method: 'POST', body: JSON.stringify({on: false}), headers: {'content-type': 'application/json'}});
+    method: 'POST', body: JSON.stringify({enabled: false}), headers: {'content-type': 'application/json'}});
   return answer.status;
 }"""
 

@@ -87,7 +87,7 @@ def test_filters_narrow_the_wall_and_stay_in_the_address(page: Page) -> None:
     page.get_by_role("group", name="State").get_by_role("button", name=re.compile("wants you")).click()
     expect(peg(page, WAITS)).to_be_visible()
     expect(peg(page, LIST)).to_have_count(0)
-    expect(page).to_have_url(re.compile(r"\?q=note&state=wants$"))
+    expect(page).to_have_url(re.compile(r"\?q=note&state=needs_action$"))
     page.reload()
     expect(peg(page, WAITS)).to_be_visible()
     expect(peg(page, LIST)).to_have_count(0)
