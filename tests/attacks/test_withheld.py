@@ -190,7 +190,7 @@ async def test_a_look_at_a_server_in_quarantine_tells_agents_nothing(tmp_path: P
                     await siege.call("read_note")
         (answer,) = answers
         brought: Any = answer.json()
-        assert [(tool["name"], tool["risk"]["word"]) for tool in brought["tools"]] == [("read_note", "hard")]
+        assert [(tool["name"], tool["risk"]["level"]) for tool in brought["tools"]] == [("read_note", "hard")]
         assert MARKER in answer.text
         assert siege.gateway.board.policy.decisions.approvals == {}
         siege.nothing_leaked()

@@ -190,11 +190,11 @@ async def test_a_broken_edit_keeps_the_board_and_is_told_until_it_is_mended(tmp_
                 gateway.config.write_text(good + "servrs: {}\n", "utf-8")
                 told = await gateway.until("/servers", holds=lambda body: bool(body["notices"]))
                 line = len(good.splitlines()) + 1
-                assert f"{gateway.config}:{line}" in told["notices"][0]["text"]
-                assert "servers" in told["notices"][0]["text"]
+                assert f"{gateway.config}:{line}" in told["notices"][0]["message"]
+                assert "servers" in told["notices"][0]["message"]
                 code, found = await gateway.pegboard("doctor")
                 assert code == 1
-                assert any(f":{line}" in finding["what"] for finding in found["findings"])
+                assert any(f":{line}" in finding["message"] for finding in found["findings"])
                 assert (await client.call_tool("echo", {"text": "still here"})).is_error is not True
                 gateway.config.write_text(good + "deny: ['*:echo']\n", "utf-8")
                 await gateway.until("/servers", holds=lambda body: not body["notices"])

@@ -31,7 +31,7 @@ async def test_a_running_gateway_takes_up_the_model_and_keeps_what_it_read(tmp_p
             await set_up_model(gateway.data_dir, quiet)
             found = await gateway.until(ASKED, holds=lambda body: body["ranker"] == "hybrid")
             status = await gateway.until("/search", holds=lambda body: body["semantic"]["vectors"] == 12)
-            assert (status["ranker"], status["semantic"]["kept"]) == ("hybrid", 12)
+            assert (status["ranker"], status["semantic"]["storedVectors"]) == ("hybrid", 12)
             await gateway.kill()
         async with served(tmp_path, DEMO) as gateway:
             await ready(gateway)

@@ -82,7 +82,7 @@ def test_each_remedy_of_an_absent_tool_brings_it_back_when_it_is_followed(tmp_pa
         assert line_of(there, selected["remedy"]) == "selection:"
         assert f"take '{UNSELECTED}' out of disabled_tools" in selected["remedy"]
         assert limited["message"] == of_ci["message"] == "ci may not use toolset reading: it is granted library."
-        [denied] = limited["more"]
+        [denied] = limited["otherReasons"]
         assert denied.startswith(f"{COUNTING} is denied by the operator: among the disabled_tools of its server")
         file["principals"]["ci"]["toolsets"].append("reading")
         file["principals"]["carol"]["databases"].append("shop")
@@ -110,4 +110,4 @@ def test_grants_of_the_file_to_a_name_with_a_token_hold_and_are_not_called_in_va
     assert "nobody is called 'bot'" in str(before)
     assert "nobody is called" not in str(after)
     [bot] = [each for each in found["principals"] if each["id"] == "bot"]
-    assert (bot["toolsets"], bot["limitFrom"]) == (["library"], "file")
+    assert (bot["toolsets"], bot["grantSource"]) == (["library"], "file")
