@@ -42,16 +42,16 @@ async def test_ten_thousand_tools_wait_in_one_list_while_others_are_called(tmp_p
             tasks.start_soon(reviews, tasks.cancel_scope)
             while True:
                 answered.append(await siege.call("tool_00001"))
-        assert len(body["waiting"]) == MANY
+        assert len(body["pending"]) == MANY
         # Reading ten thousand tools takes seconds, and is no reason for anybody's call to wait for its end.
         assert len(answered) > 5
         (of_server,) = body["servers"]
-        hard = {each["name"] for each in body["waiting"] if each["risk"]["word"] == "hard"}
+        hard = {each["name"] for each in body["pending"] if each["risk"]["level"] == "hard"}
         assert hard >= {tool["name"] for tool in flood()[MANY - 200 :]}
-        assert of_server["together"] == MANY - len(hard)
+        assert of_server["approvableTogether"] == MANY - len(hard)
         read = {"server": "turncoat", "fingerprint": of_server["fingerprint"]}
         done = await siege.api.post("/approvals/approve", json=read)
-        assert (done.status_code, len(done.json()["approved"])) == (200, of_server["together"])
+        assert (done.status_code, len(done.json()["approved"])) == (200, of_server["approvableTogether"])
         opened = siege.gateway.board.resolution(View()).open_tools()
         assert {tool.id.name for tool in opened} & hard == set()
 
@@ -78,11 +78,11 @@ async def test_megabytes_of_description_are_read_once_and_shown_in_part(tmp_path
         assert siege.status() == "pending_approval"
         review = await siege.review()
         (section,) = review["difference"]
-        assert [piece["text"].strip() for piece in section["words"] if piece["how"] != "kept"] == [MARKER]
+        assert [piece["text"].strip() for piece in section["pieces"] if piece["kind"] != "kept"] == [MARKER]
         assert len(json.dumps(review["difference"])) < 2_000
         await siege.become(note(description=MARKER * 40_000))
         review = await siege.review()
-        assert len(json.dumps(review["difference"]) + json.dumps(review["notes"])) < 50_000
+        assert len(json.dumps(review["difference"]) + json.dumps(review["cautions"])) < 50_000
         assert "read_note" not in await siege.listed()
         siege.nothing_leaked()
 
@@ -102,7 +102,7 @@ async def test_a_change_at_the_bottom_of_a_deep_schema_locks_and_is_shown(tmp_pa
         assert siege.status() == "pending_approval"
         (section,) = (await siege.review())["difference"]
         (change,) = section["changes"]
-        assert (change["how"], change["before"], change["after"]) == ("changed", '"The bottom."', f'"{MARKER}"')
+        assert (change["kind"], change["before"], change["after"]) == ("changed", '"The bottom."', f'"{MARKER}"')
         assert len(change["path"]) < 400
         assert "read_note" not in await siege.listed()
         siege.nothing_leaked()

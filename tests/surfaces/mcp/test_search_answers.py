@@ -48,7 +48,9 @@ async def test_a_tool_is_found_as_a_line_and_whole_on_demand(mode: str) -> None:
             "description": "Adds two numbers.",
         }
     ]
-    assert [(tool["inputSchema"], "score" in tool["why"]) for tool in full["tools"]] == [(add.input_schema, True)]
+    assert [(tool["inputSchema"], "score" in tool["explanation"]) for tool in full["tools"]] == [
+        (add.input_schema, True)
+    ]
     assert full["explanation"]["shown"] == 1
 
 
@@ -68,7 +70,7 @@ async def test_a_tool_that_was_found_is_described_whole() -> None:
             "outputSchema": add.output_schema,
         }
     ]
-    assert [(entry["name"], entry["why"].split(":")[0]) for entry in told_of["refused"]] == [
+    assert [(entry["name"], entry["message"].split(":")[0]) for entry in told_of["refused"]] == [
         ("open_vault", "pending_approval"),
         ("ad", unknown_tool("ad", "add", found_by="retrieve_tools")),
     ]

@@ -82,6 +82,6 @@ async def test_a_name_that_means_nothing_is_told_with_what_is_near_and_how_names
             assert told(await client.call_tool("call_tool", {"name": "zzz"})) == unknown
             described = body(await client.call_tool("describe_tool", {"names": ["zzz", "ecko"]}))
     assert described["refused"] == [
-        {"name": "zzz", "why": unknown},
-        {"name": "ecko", "why": unknown_tool("ecko", "echo", found_by="retrieve_tools")},
+        {"name": "zzz", "message": unknown},
+        {"name": "ecko", "message": unknown_tool("ecko", "echo", found_by="retrieve_tools")},
     ]

@@ -19,7 +19,7 @@ async def made(client: httpx2.AsyncClient, *scopes: str) -> tuple[str, str]:
     """The id and the text of a new token."""
     body = {"principal": "alice", "name": "a test", "scopes": list(scopes)}
     answer = (await client.post("/api/v1/tokens", json=body, headers=OPERATOR)).json()
-    return answer["made"]["id"], answer["token"]
+    return answer["created"]["id"], answer["token"]
 
 
 async def ends(client: httpx2.AsyncClient, headers: dict[str, str], deed: "Deed") -> None:
@@ -74,7 +74,7 @@ async def test_a_visit_can_do_what_its_token_can_and_no_more() -> None:
         cookie = {**await signed_in(client, text), **PAGE}
         assert (await client.get("/api/v1/status", headers=cookie)).status_code == 200
         refused = await client.post("/api/v1/servers/github/restart", headers=cookie)
-        assert (refused.status_code, refused.json()["missing"]) == (403, ["operate"])
+        assert (refused.status_code, refused.json()["missingScopes"]) == (403, ["operate"])
 
 
 @pytest.mark.behaviour("tokens.made")

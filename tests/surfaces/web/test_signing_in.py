@@ -270,7 +270,7 @@ async def test_nobody_with_a_token_of_their_own_makes_such_an_address() -> None:
         refused = await client.post("/api/v1/session/link", headers={"authorization": f"Bearer {token}"})
         assert refused.status_code == 403
         given = (await client.post("/api/v1/session/link", headers=operator)).json()
-        assert (given["path"].startswith("/ui/?login="), given["seconds"]) == (True, 900)
+        assert (given["path"].startswith("/ui/?login="), given["expiresInSeconds"]) == (True, 900)
         assert (await client.get(given["path"])).headers["location"] == "/ui/"
 
 
