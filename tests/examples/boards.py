@@ -99,7 +99,7 @@ async def there_and_back(gateway: Served, toolset: str, source: Path, folder: Pa
     with ZipFile(folder / "one.zip") as archive:
         assert {name: archive.read(name) for name in archive.namelist()} == _files(source)
     again = await does(gateway, "toolset", "import", str(folder / "one.zip"), "--dry-run")
-    assert not again["changes"]["any"], again["changes"]["lines"]
+    assert not again["changes"]["hasChanges"], again["changes"]["lines"]
     await does(gateway, "toolset", "remove", toolset, "--yes")
     assert (await does(gateway, "toolset", "list"))["toolsets"] == []
     await does(gateway, "toolset", "import", str(folder / "one.zip"), "--yes")

@@ -10,6 +10,7 @@ from tests.support.collect_failures import each_case
 from pegboard.core.json.values import Json
 from pegboard.prompts.events import ParsedCall
 from pegboard.prompts.formats import FORMATS, FormattedResult, find_format, parse
+from pegboard.prompts.formats.json_formats import JsonFormat
 from pegboard.prompts.scanners.json_calls import CORRECTION
 from pegboard.prompts.tool_shape import ToolShape
 
@@ -18,36 +19,7 @@ TOOLS = (
     ToolShape("wait", "Do nothing.", {"type": "object", "properties": {}}),
     ToolShape("dig-up", "Dig.", {"type": "object", "properties": {"deep": {"type": "integer"}}, "required": ["deep"]}),
 )
-JSON_FORMATS = (
-    "apriel",
-    "cohere",
-    "deepseek_v3",
-    "deepseek_v31",
-    "ernie45",
-    "firefunction",
-    "functionary",
-    "gemini_json",
-    "gigachat3",
-    "granite3",
-    "granite_20b",
-    "granite_function_call",
-    "hermes",
-    "hermes_longcat",
-    "json",
-    "json_apertus",
-    "json_fenced",
-    "json_generic",
-    "json_internlm2",
-    "json_jamba",
-    "json_phi4mini",
-    "json_xlam",
-    "kimi_k2",
-    "llama3_json",
-    "llama_function_tag",
-    "mistral",
-    "nemotron_v2",
-    "pipeline_default",
-)
+JSON_FORMATS = tuple(name for name, each in FORMATS.items() if isinstance(each, JsonFormat))
 HOSTILE: tuple[dict[str, Json], ...] = (
     {"at": 'a "quoted" \\ path\n\twith </tool_call> [TOOL_CALLS] ``` <|tool_call_end|> and { [ braces'},
     {"at": "北京 — \U0001f600 \u2028", "deep": [1, -2.5e3, True, None, {"x": {"y": []}}]},

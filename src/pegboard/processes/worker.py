@@ -13,7 +13,7 @@ from pegboard.processes import cleanup
 from pegboard.processes.child import ChildProcess, close_pipes, kill_group, read_chunk, start_child
 from pegboard.processes.frames import Frame, FrameError, FrameReader
 
-_END_TIMEOUT_S: Final = 5.0
+_END_TIMEOUT_S: Final = 30.0
 
 
 class WorkerProcess:
