@@ -166,6 +166,8 @@ async def test_whatever_a_privilege_opens_beyond_the_board_is_refused_and_the_st
         )
         findings = await found(broad, rule)
         told = [finding.message for finding in findings if finding.severity is REFUSED]
+        # From 10.11.19 on, MariaDB writes users of PROXY in backquotes.
+        told += [message.replace("`", "'") for message in told]
         if not any(thing.format(shop.name) in message for message in told):
             wrong.append((grant, findings))
         shop.outside("SELECT 1", *(statement for finding in findings for statement in finding.statements))
