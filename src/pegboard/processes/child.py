@@ -81,6 +81,8 @@ def _spawn(
     words: Sequence[str], environment: Mapping[str, str], folder: str | None, lent: Sequence[int]
 ) -> subprocess.Popen[bytes]:
     """Within a millisecond or two: nothing of this process is copied for it."""
+    for ended in [process for process in tuple(_UNREAPED) if process.poll() is not None]:
+        _UNREAPED.discard(ended)
     return subprocess.Popen(  # noqa: S603 - to run what the settings name is what a server's declaration is for
         words,
         bufsize=0,
@@ -92,6 +94,10 @@ def _spawn(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+
+
+_UNREAPED: Final[set[subprocess.Popen[bytes]]] = set()
+"""Processes whose end was not seen yet. If their event loop ends first, the next start collects them."""
 
 
 class _PosixChild:
@@ -159,6 +165,7 @@ class _PosixChild:
 
     def _reap_when_ended(self) -> None:
         loop = asyncio.get_running_loop()
+        _UNREAPED.add(self._process)
         try:
             ending = os.pidfd_open(self._process.pid)
         except (AttributeError, OSError):
@@ -170,6 +177,7 @@ class _PosixChild:
             loop.remove_reader(ending)
             os.close(ending)
             self._process.poll()
+            _UNREAPED.discard(self._process)
             self._exited.set()
 
         loop.add_reader(ending, reap)
